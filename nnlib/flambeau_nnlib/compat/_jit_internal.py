@@ -12,6 +12,14 @@ import flambeau as torch
 from flambeau.futures import Future  # noqa: F401
 
 from ..compile.jit._decorators import export, ignore, is_scripting, unused  # noqa: F401
+from ..compile.jit.annotations import (  # noqa: F401
+    BroadcastingList1,
+    BroadcastingList2,
+    BroadcastingList3,
+    BroadcastingList4,
+    BroadcastingList5,
+    BroadcastingList6,
+)
 
 __all__: list[str] = []
 
@@ -92,13 +100,6 @@ def can_compile_class(cls: type) -> bool:
     return all(hasattr(method, "__code__") for method in methods if inspect.isroutine(method))
 
 
-class BroadcastingListCls:
-    """Annotation `BroadcastingList2[int]`: a list of length 2, or a number that is repeated."""
-
-    def __getitem__(self, types: Any) -> None:
-        return None
-
-
 def is_optional(ann: Any) -> bool:
     """Whether an annotation is a union that includes None."""
     return typing.get_origin(ann) is Union and type(None) in typing.get_args(ann)
@@ -117,11 +118,6 @@ def is_list(ann: Any) -> bool:
 def is_dict(ann: Any) -> bool:
     """Whether an annotation is a dict type."""
     return typing.get_origin(ann) is dict
-
-
-BroadcastingList1 = BroadcastingListCls()
-for _count in range(2, 7):
-    globals()[f"BroadcastingList{_count}"] = BroadcastingList1
 
 
 def __getattr__(name: str) -> Any:

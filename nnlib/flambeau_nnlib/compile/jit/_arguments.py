@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
+import numbers
 import re
 import types
 import typing
@@ -13,10 +15,21 @@ from typing import Any
 
 import flambeau as torch
 
-from ._types import NoType, type_of_annotation
+from ._decorators import is_instance
+from ._kinds import conflict, interface_methods, named_type
+from ._sources import source_of
+from ._types import is_enum, is_interface, is_named_tuple, is_script_class
 from .annotations import BroadcastingList
 
-__all__ = ["Conversion", "annotations_of_function", "argument_conversion", "is_of_library", "named_type", "unchanged"]
+__all__ = [
+    "Conversion",
+    "annotations_of_function",
+    "argument_conversion",
+    "check_interface",
+    "is_of_library",
+    "problem_of_type_comment",
+    "unchanged",
+]
 
 _PACKAGES = frozenset({"torch", "flambeau", "flambeau_nnlib", "flambeau_vision"})
 
@@ -68,12 +81,33 @@ def annotations_of_function(function: Callable[..., Any], source: str = "") -> d
     return hints
 
 
+def problem_of_type_comment(function: Callable[..., Any], source: str) -> str:
+    """Return what is wrong with the type comment of a function, or an empty string."""
+    comment = re.search(r"#[ \t]*type[ \t]*:(?!\s*ignore).*", source)
+    if comment is None or getattr(function, "__annotations__", {}):
+        return ""
+    if not comment[0].startswith("# type:"):
+        line = source[: comment.start()].count("\n") + 1
+        return f"The annotation prefix in line {line} is probably invalid.\nIt must be '# type:'"
+    try:
+        given = ast.parse(comment[0].removeprefix("# type:").partition("->")[0].strip(), mode="eval").body
+    except SyntaxError:
+        return ""
+    count = len(given.elts) if isinstance(given, ast.Tuple) else 1
+    parameters = [name for name in inspect.signature(function).parameters if name != "self"]
+    is_whole = comment[0].removeprefix("# type:").strip().startswith("(") and "..." not in comment[0]
+    if not is_whole or count == len(parameters):
+        return ""
+    return f"Number of type annotations ({count}) did not match the number of function parameters ({len(parameters)})"
+
+
 def _names_of(function: Callable[..., Any]) -> dict[str, Any]:
     names = {
         **vars(typing),
         **vars(builtins),
         "Tensor": torch.Tensor,
         "Device": torch.device,
+        "number": numbers.Number,
         **getattr(function, "__globals__", {}),
     }
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -92,14 +126,6 @@ def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:
         return eval(annotation, names)
     except Exception:
         return Any
-
-
-def named_type(kind: Any) -> str:
-    """Return the TorchScript name of an annotation, or an empty string for a type without one."""
-    try:
-        return type_of_annotation(kind)
-    except NoType:
-        return ""
 
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -187,20 +213,78 @@ def _converted(value: Any, kind: Any) -> Any:
         return _require(value, not isinstance(value, _NOT_TENSORS))
     if kind in (int, float, bool, str, complex):
         return _plain(value, kind)
+    if kind is types.NoneType:
+        return _require(value, value is None)
     if kind is torch.device:
         return torch.device(value) if isinstance(value, str) else value
     if isinstance(kind, BroadcastingList):
         return _list([value] * kind.length if isinstance(value, (int, float)) else value, kind.element)
     origin, inside = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType) and type(None) in inside and len(inside) == 2:
-        return None if value is None else _converted(value, inside[inside[0] is type(None)])
+    if origin in (typing.Union, types.UnionType):
+        if type(None) in inside and len(inside) == 2:
+            return None if value is None else _converted(value, inside[inside[0] is type(None)])
+        return value if is_instance(value, kind) else _converted_to_one(value, inside)
     if origin is list and inside:
         return _list(value, inside[0])
     if origin is tuple and inside and ... not in inside and inside != ((),):
         return _tuple(value, inside)
     if origin is dict:
         return _dict(value, *inside) if len(inside) == 2 else value
+    if is_named_tuple(kind):
+        return _named_tuple(value, kind)
+    if is_enum(kind):
+        return _require(value, isinstance(value, kind))
+    if is_interface(kind):
+        check_interface(value, kind)
+    elif is_script_class(kind):
+        return _require(value, not isinstance(value, (*_NOT_TENSORS, torch.Tensor, types.NoneType)))
     return value
+
+
+def _converted_to_one(value: Any, kinds: tuple[Any, ...]) -> Any:
+    """Return a value as the first of several types that accepts it."""
+    for kind in kinds:
+        try:
+            return _converted(value, kind)
+        except _MismatchError:
+            continue
+    raise _MismatchError
+
+
+def _named_tuple(value: Any, cls: Any) -> Any:
+    """Return a named tuple with its fields as the types that the class annotates. Fields without annotation are tensors."""
+    _require(value, isinstance(value, cls))
+    try:
+        hints = typing.get_type_hints(cls)
+    except NameError:  # an annotation that names a class local to a function
+        return value
+    fields = [_converted(field, hints.get(name, torch.Tensor)) for name, field in zip(cls._fields, value, strict=True)]
+    same = all(new is old for new, old in zip(fields, value, strict=True))
+    return value if same else cls(*fields)
+
+
+def check_interface(value: Any, interface: type) -> None:
+    """Raise RuntimeError if a module or object does not implement an interface."""
+    names = f"'{type(value).__name__}' is not compatible with interface '{interface.__name__}'"
+    if issubclass(interface, torch.nn.Module) and not isinstance(value, torch.jit.ScriptModule):
+        raise RuntimeError(f"{names}: only a ScriptModule class can be subtype of module interface")
+    for name, declared in interface_methods(interface).items():
+        method = inspect.unwrap(getattr(type(value), name, None))  # type: ignore[arg-type]
+        if not isinstance(method, types.FunctionType):
+            raise RuntimeError(f"{names} because method with name '{name}' is not defined")
+        expected, hints = (annotations_of_function(function, source_of(function)) for function in (vars(interface)[name], method))
+        parameters = [list(signature.parameters)[1:] for signature in (declared, inspect.signature(method))]
+        fits = len(parameters[0]) <= len(parameters[1]) and all(
+            _accepts(hints.get(own, torch.Tensor), expected.get(given, torch.Tensor))
+            for given, own in zip(*parameters, strict=False)
+        )
+        if not fits or not _accepts(expected.get("return", Any), hints.get("return", Any)):
+            raise RuntimeError(f"{names} because the signature of method '{name}' is incompatible with the interface")
+
+
+def _accepts(declared: Any, given: Any) -> bool:
+    """Whether values of an annotated type may be passed where another type is declared. Unknown types are accepted."""
+    return not conflict(named_type(given), named_type(declared))
 
 
 def _require(value: Any, holds: bool) -> Any:

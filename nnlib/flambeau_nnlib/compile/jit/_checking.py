@@ -12,23 +12,44 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import math
 import types
 import typing
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, NoReturn
 
 import flambeau as torch
 
 from ... import nn
-from ._arguments import annotations_of_function, is_of_library, named_type
+from ._arguments import annotations_of_function, is_of_library, problem_of_type_comment
+from ._expression_checks import ExpressionChecks
 from ._expressions import annotations_of
-from ._kinds import NUMBERS, SIMPLE, VALUES, conflict, parts_of, simple
-from ._object_checks import ObjectChecks, dict_parts, literal_kind
-from ._sources import Source, attributes_of, has_annotation, parsed, source_of
-from ._syntax import as_load, ends_early, is_call_of, is_call_of_method, may_be_static
-from ._types import check_enum, container_without_elements, is_enum, is_named_tuple, missing_elements
-from .frontend import NotSupportedError, UnsupportedNodeError
+from ._kinds import (
+    NUMBERS,
+    SIMPLE,
+    VALUES,
+    argument_conflict,
+    class_of_kind,
+    conflict,
+    members_of,
+    named_type,
+    parts_of,
+    simple,
+    union_of,
+)
+from ._object_checks import literal_kind
+from ._sources import Source, marked_source, parsed
+from ._syntax import METHODS_OF_OPERATORS, as_load, ends_early, is_call_of, is_call_of_method, may_be_static
+from ._types import (
+    check_enum,
+    container_without_elements,
+    is_enum,
+    is_interface,
+    is_named_tuple,
+    is_script_class,
+    missing_elements,
+)
+from .frontend import FrontendError, NotSupportedError, UnsupportedNodeError
 
 __all__ = ["check_function"]
 
@@ -38,20 +59,16 @@ _STATEMENTS = {
     "Import": "import statements", "ImportFrom": "import statements", "Match": "match statements",
     "Nonlocal": "nonlocal variables", "Try": "try blocks", "TryStar": "try blocks",
 }  # fmt: skip
-_EXPRESSIONS = ("Await", "Lambda", "NamedExpr", "Set", "SetComp", "Yield", "YieldFrom")
 _VARIADIC = "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"
-_CLOSED_OVER = (
-    "python value of type '{}' cannot be used as a value. Perhaps it is a closed over global variable? If so, please consider "
-    "passing it in as an argument or use a local variable instead."
-)
-_KNOWN_CALLS: dict[Any, str] = {int: "int", float: "float", bool: "bool", str: "str", complex: "complex", len: "int", ord: "int",
-                                id: "int", chr: "str", hex: "str", oct: "str", bin: "str"}  # fmt: skip
-_UNKNOWN = object()
-_CHECKED: set[tuple[types.CodeType, str]] = set()  # functions without errors that do not depend on a module
+_KEYS = (*VALUES, "Device")  # types of the keys of dictionaries
+# Functions without errors that do not depend on a module, and the types of their results.
+_CHECKED: dict[tuple[types.CodeType, str], str] = {}
+_CHECKED_CLASSES: weakref.WeakSet[type] = weakref.WeakSet()
+_KINDS_OF_ATTRIBUTES: weakref.WeakKeyDictionary[type, dict[str, str]] = weakref.WeakKeyDictionary()
 
 
-def check_function(function: Any, owner: Any = None, callers: tuple[Any, ...] = ()) -> None:
-    """Check a function, or a method of a module or class, and the functions that it calls.
+def check_function(function: Any, owner: Any = None, callers: tuple[Any, ...] = ()) -> str:
+    """Check a function, or a method of a module or class, and the functions that it calls. Return the type of its result.
 
     Functions of flambeau, functions without source code, and functions marked with `torch.jit.ignore` or `unused` are not
     checked.
@@ -66,18 +83,58 @@ def check_function(function: Any, owner: Any = None, callers: tuple[Any, ...] = 
         RuntimeError: PyTorch's compiler refuses the code for another reason. The message gives the source line.
     """
     plain = inspect.unwrap(function.function if isinstance(function, torch.jit.ScriptFunction) else function)
-    if not isinstance(plain, types.FunctionType) or is_of_library(plain) or _key(plain) in _CHECKED:
-        return
-    modifier = str(getattr(plain, "_torchscript_modifier", ""))
+    if not isinstance(plain, types.FunctionType) or is_of_library(plain):
+        return ""
+    if _key(plain) in _CHECKED:
+        return _CHECKED[_key(plain)]
+    modifier = str(getattr(function, "_torchscript_modifier", getattr(plain, "_torchscript_modifier", "")))
     if modifier.startswith(("ignore", "unused", "_drop")) or hasattr(function, "__script_if_tracing_wrapper"):
-        return
+        return ""
     if plain in callers:
         _refuse_recursion(plain)
     source = parsed(plain.__code__, plain.__code__.co_filename)
+    found = ""
     if source is not None:
-        _Checker(plain, source, owner, (*callers, plain)).run()
+        checker = _Checker(plain, source, owner, (*callers, plain))
+        checker.run()
+        found = checker.result()
     if owner is None:
-        _CHECKED.add(_key(plain))
+        _CHECKED[_key(plain)] = found
+    return found
+
+
+def check_class(cls: type, callers: tuple[Any, ...] = ()) -> None:
+    """Check the methods of a user-defined class that scripted code uses."""
+    if issubclass(cls, nn.Module):
+        raise RuntimeError(
+            f"Type '{cls}' cannot be compiled since it inherits from nn.Module, consider passing an instance instead"
+        )
+    if not is_script_class(cls) or cls in _CHECKED_CLASSES:
+        return
+    if len(cls.__mro__) > 2:
+        raise RuntimeError("TorchScript classes does not support inheritance yet. Please directly inherit from 'object'.")
+    _CHECKED_CLASSES.add(cls)
+    try:
+        for member in list(vars(cls).values()):
+            if inspect.isfunction(member) and member not in callers:
+                check_function(member, cls, callers)
+    except Exception:
+        _CHECKED_CLASSES.discard(cls)
+        raise
+
+
+def attribute_kinds(cls: type) -> dict[str, str]:
+    """Return the types of the attributes of the objects of a user-defined class, from annotations and from `__init__`."""
+    if cls not in _KINDS_OF_ATTRIBUTES:
+        declared = {name: simple(named_type(kind)) for name, kind in annotations_of(cls).items()}
+        _KINDS_OF_ATTRIBUTES[cls] = declared
+        initialize: Any = inspect.unwrap(cls.__init__)  # type: ignore[misc]
+        source = parsed(initialize.__code__, initialize.__code__.co_filename) if inspect.isfunction(initialize) else None
+        if source is not None:
+            checker = _Checker(initialize, source, cls, (initialize,))
+            checker.run()
+            _KINDS_OF_ATTRIBUTES[cls] = {**checker.kinds_of_attributes, **declared}
+    return _KINDS_OF_ATTRIBUTES[cls]
 
 
 def _key(function: types.FunctionType) -> tuple[types.CodeType, str]:
@@ -86,6 +143,11 @@ def _key(function: types.FunctionType) -> tuple[types.CodeType, str]:
 
 def _refuse_recursion(function: Any) -> NoReturn:
     raise RuntimeError(f"function '{function.__name__}' is called recursively. Recursive calls are not supported")
+
+
+def _differ(first: str, second: str) -> bool:
+    """Whether no type accepts values of both types, except for an optional."""
+    return "NoneType" not in (first, second) and conflict(first, second) and conflict(second, first)
 
 
 class _Scope(NamedTuple):
@@ -103,7 +165,7 @@ class _Scope(NamedTuple):
         return _Scope(dict(self.kinds), dict(self.lost))
 
 
-class _Checker(ObjectChecks):
+class _Checker(ExpressionChecks):
     """Check one function."""
 
     def __init__(self, function: types.FunctionType, source: Source, owner: Any, callers: tuple[Any, ...]) -> None:
@@ -120,22 +182,31 @@ class _Checker(ObjectChecks):
         self.hints = annotations_of_function(function, source.text)
         self.me = ""
         self.kinds_of_attributes: dict[str, str] = {}  # in `__init__` of a class
-        self.defined_at: dict[str, int] = {}  # maps names to the number of branches and loops around their first assignment
         self.depth = 0  # number of enclosing branches and loops
         self.current: ast.stmt = source.definition
         self.is_text = source.file.startswith("<torch.jit source")
+        self.outer: set[str] = set()  # the names that are defined outside of the current branch or loop
+        self.hinted: ast.expr | None = None  # the value of the last annotated assignment
         self.returned: list[str] = []
+        self.attribute_kinds = attribute_kinds
 
     def refuse(self, node: ast.AST, what: str, error: type[Exception] = RuntimeError) -> NoReturn:
-        line = getattr(node, "lineno", 1)
-        text = self.source.text.splitlines()[line - 1]
-        start = getattr(node, "col_offset", 0)
-        end = node.end_col_offset if getattr(node, "end_lineno", None) == line else len(text)  # type: ignore[attr-defined]
-        marks = " " * start + "~" * max((end or 0) - start, 1)
-        place = f'File "{self.source.file}", line {self.source.first_line + line - 1}'
         if error is not RuntimeError and self.is_text:  # the parser of text has no other errors
             error = RuntimeError
-        raise error(f"{what}:\n  {place}\n{text}\n{marks} <--- HERE")
+        raise error(f"{what}:\n{marked_source(self.source, node)}")
+
+    def check_called(self, function: Any, owner: Any, node: ast.AST) -> str:
+        """Check a function or class that this one calls, and return the type of its result. Errors show the call as well."""
+        try:
+            if isinstance(function, type):
+                check_class(function, self.callers)
+                return ""
+            return check_function(function, owner, self.callers)
+        except (RuntimeError, FrontendError) as error:
+            name = getattr(function, "__name__", "a function")
+            caller = self.function.__name__ if self.module is None else f"{type(self.module).__name__}.{self.function.__name__}"
+            where = f"'{name}' is being compiled since it was called from '{caller}'\n{marked_source(self.source, node)}"
+            raise type(error)(f"{error}\n{where}") from error.__cause__
 
     # --- the signature ----------------------------------------------------------------------------------------------
 
@@ -153,21 +224,42 @@ class _Checker(ObjectChecks):
         for argument in arguments:
             kind = self.hints.get(argument.arg, torch.Tensor)
             self.scope.kinds[argument.arg] = simple(named_type(kind)) if argument.arg != self.me else ""
-        for kind in self.hints.values():
-            self.check_contained(kind, definition)
+        problem = problem_of_type_comment(self.function, self.source.text)
+        if problem:
+            self.refuse(definition, problem)
+        for name, kind in self.hints.items():
+            if name != self.me:
+                self.check_contained(kind, definition)
         self.check_defaults()
-        exits = self.block(definition.body)
+        exits = self.raises = self.block(definition.body)
         declared = self.hints.get("return")
         if not exits and declared is not None and declared is not type(None) and declared is not Any:
             self.refuse(definition, "Function was not annotated as having type None, but does not return along all paths")
 
     def check_contained(self, kind: Any, node: ast.AST) -> None:
-        """Refuse a container type without the types of its elements, and an enumeration without a type for its values."""
+        """Refuse types without TorchScript type: containers without the types of their elements, modules, and some keys."""
         if is_enum(kind):
             check_enum(kind)
         name = container_without_elements(kind)
         if name:
             self.refuse(node, missing_elements(name))
+        if isinstance(kind, type) and issubclass(kind, nn.Module) and not is_interface(kind):
+            self.refuse(node, f"Unknown type annotation: '{kind.__module__}.{kind.__name__}'", ValueError)
+        if is_named_tuple(kind) and any(isinstance(default, torch.Tensor) for default in kind._field_defaults.values()):
+            self.refuse(node, f"Tensors are not supported as default values of the fields of a NamedTuple: {kind.__name__}")
+        inside = typing.get_args(kind)
+        if typing.get_origin(kind) is dict and len(inside) == 2 and simple(named_type(inside[0])) not in ("", *_KEYS):
+            self.refuse(node, f"Cannot create dict for key type '{named_type(inside[0])}', only int, float, complex, Tensor, "
+                        "device and string keys are supported")  # fmt: skip
+        for element in inside if typing.get_origin(kind) is not None else ():
+            self.check_contained(element, node)
+
+    def result(self) -> str:
+        """Return the type of the result, as declared or of the values that are returned."""
+        if "return" in self.hints:
+            return simple(named_type(self.hints["return"]))
+        kinds = set(self.returned)
+        return "NoneType" if not kinds and not self.raises else kinds.pop() if len(kinds) == 1 else ""
 
     def check_defaults(self) -> None:
         for name, parameter in inspect.signature(self.function).parameters.items():
@@ -179,7 +271,7 @@ class _Checker(ObjectChecks):
                             f"the function and they persist across function calls: '{name}'")  # fmt: skip
             found, inferred = simple(type(default).__name__), name not in self.hints
             declared = named_type(self.hints.get(name, torch.Tensor))
-            converts = found in NUMBERS and declared in ("float", "bool", "complex")
+            converts = found in NUMBERS and not {"float", "bool", "complex"}.isdisjoint(members_of(declared))
             if conflict(found, declared) and not converts and not (declared == "Tensor" and default is None):
                 note = f". Because '{name}' was not annotated with an explicit type it is assumed to be type 'Tensor'" * inferred
                 self.refuse(self.source.definition, f"Expected a default value of type {declared}{' (inferred)' * inferred} on "
@@ -214,7 +306,7 @@ class _Checker(ObjectChecks):
                         f"value of type {found}")  # fmt: skip
         if "return" in self.hints:
             declared = named_type(self.hints["return"])
-            if conflict(found, declared) and not (found == "Tensor" and declared in NUMBERS):
+            if argument_conflict(found, declared):
                 self.refuse(node, f"Return value was annotated as having type {declared} but is actually of type {found}")
         return True
 
@@ -231,6 +323,8 @@ class _Checker(ObjectChecks):
     def statement_Assert(self, node: ast.Assert) -> bool:
         if not may_be_static(node.test) or is_call_of_method(node.test, "isinstance"):
             self.condition(node.test)
+        if may_be_static(node.test):
+            self.forget_unions()
         return isinstance(node.test, ast.Constant) and not node.test.value
 
     def statement_Break(self, node: ast.AST) -> bool:
@@ -256,6 +350,9 @@ class _Checker(ObjectChecks):
 
     def statement_If(self, node: ast.If) -> bool:
         if may_be_static(node.test) or self.names_constant(node.test):
+            for call in ast.walk(node.test):
+                if is_call_of(call, "isinstance"):
+                    self.kind(call.args[0])  # type: ignore[attr-defined]
             exits = [ends_early(node.body), ends_early(node.orelse)]
             self.define_all([*node.body, *node.orelse])
             return any(exits)
@@ -268,11 +365,12 @@ class _Checker(ObjectChecks):
         ends: list[_Scope] = []
         exits: list[bool] = []
         self.depth += 1
+        outer, self.outer = self.outer, set(before.kinds)
         for branch in (node.body, node.orelse):
             self.scope = before.copy()
             exits.append(self.block(branch))
             ends.append(self.scope)
-        self.depth -= 1
+        self.depth, self.outer = self.depth - 1, outer
         if exits[0] or exits[1]:
             self.scope = before if all(exits) else ends[exits[0]]
             return all(exits)
@@ -287,13 +385,19 @@ class _Checker(ObjectChecks):
         return False
 
     def merge(self, name: str, first: str, second: str) -> None:
-        if first in VALUES and second in VALUES and first != second:
+        if first != second and ((first in VALUES and second in VALUES) or _differ(first, second)):
             self.scope.lost[name] = (
                 f"Type mismatch: {name} is set to type {first} in the true branch and type {second} in the false branch"
             )
             return
         self.scope.lost.pop(name, None)
-        self.scope.kinds[name] = first if first == second else ""
+        self.scope.kinds[name] = first if first == second else union_of([first, second]) if "NoneType" in (first, second) else ""
+
+    def forget_unions(self) -> None:
+        """Forget the types of names that a test such as `x is not None` may refine."""
+        for name, kind in self.scope.kinds.items():
+            if len(members_of(kind)) > 1:
+                self.scope.kinds[name] = ""
 
     def define_all(self, statements: Iterable[ast.stmt]) -> None:
         """Define the names that statements may assign, with unknown types."""
@@ -309,6 +413,8 @@ class _Checker(ObjectChecks):
         if node.orelse:
             self.refuse(node, "else branches of while loops aren't supported", NotSupportedError)
         self.condition(node.test)
+        if may_be_static(node.test):
+            self.forget_unions()
         self.loop(node.body)
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
         return endless and not any(isinstance(child, ast.Break) for child in ast.walk(node))
@@ -323,7 +429,10 @@ class _Checker(ObjectChecks):
             self.refuse(node.iter, f"'{found}' object is not iterable")
         is_range = is_call_of(node.iter, "range")
         is_unrolled = found.startswith("Tuple") or (found == "" and not is_range)  # a value of unknown type may be a ModuleList
-        self.loop(node.body, node.target, "int" if is_range else "", keeps=is_unrolled)
+        self.check_length_of_modules(node.iter)
+        if isinstance(node.target, ast.Tuple) and any(part.startswith("List[") for part in parts_of(found) or ()):
+            self.refuse(node.iter, "List of iterables is not supported currently")
+        self.loop(node.body, node.target, self.iterated_kind(node.iter), keeps=is_unrolled)
 
     def loop(self, body: list[ast.stmt], target: ast.expr | None = None, kind: str = "", *, keeps: bool = False) -> None:
         """Check the body of a loop.
@@ -344,8 +453,11 @@ class _Checker(ObjectChecks):
         if target is not None:
             self.assign(target, kind)
         self.depth += 1
+        outer = self.outer
+        if not keeps:
+            self.outer = set(before.kinds)
         self.block(body)
-        self.depth -= 1
+        self.depth, self.outer = self.depth - 1, outer
         after = self.scope
         self.scope = before.copy()
         if keeps:
@@ -374,13 +486,27 @@ class _Checker(ObjectChecks):
     def statement_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is None:
             self.refuse(node, "AnnAssign aren't supported: without assigned value", UnsupportedNodeError)
+        self.hinted = node.value
         found = self.kind(node.value)
         hints = self.annotation(node.annotation)
+        self.check_declaration(node)
+        self.check_candidates(node, hints)
         if conflict(found, hints):
             self.refuse(node, f"Variable '{ast.unparse(node.target)}' is annotated with type {hints} but is being assigned to a "
                         f"value of type {found}")  # fmt: skip
         self.check_invariance(node, found, hints)
         self.assign(node.target, simple(hints))
+
+    def check_declaration(self, node: ast.AnnAssign) -> None:
+        """Refuse to declare the type of a name again in a branch or loop, or that of an attribute outside of `__init__`."""
+        target = node.target
+        if isinstance(target, ast.Name) and target.id in self.outer:
+            self.refuse(node, f"Attempting to declare and annotate the type of variable '{target.id}' that is already defined in "
+                        "an outer block")  # fmt: skip
+        is_attribute = isinstance(target, ast.Attribute) and self.is_me(target.value)
+        if is_attribute and self.module is None and self.function.__name__ != "__init__":
+            self.refuse(node, "Type annotations on instance attributes must be declared in __init__, not "
+                        f"'{self.function.__name__}'", ValueError)  # fmt: skip
 
     def annotation(self, node: ast.expr) -> str:
         kind = self.evaluated(node)
@@ -390,6 +516,8 @@ class _Checker(ObjectChecks):
     def evaluated(self, node: ast.expr) -> Any:
         """Evaluate an annotation; return `Any` if it is unknown."""
         names = {**vars(typing), **vars(builtins), "Tensor": torch.Tensor, **self.globals, **self.nonlocals}
+        if isinstance(self.owner, type):
+            names[self.owner.__name__] = self.owner
         try:
             return eval(ast.unparse(node), names)
         except Exception:
@@ -404,6 +532,9 @@ class _Checker(ObjectChecks):
         if isinstance(node.target, ast.Subscript) and self.kind(node.target.value).startswith("Tuple"):
             self.refuse(node, "Tuple does not support augmented assign, because it is immutable")
         left, right = self.kind(read), self.kind(node.value)
+        cls, name = class_of_kind(left), METHODS_OF_OPERATORS.get(type(node.op), "")
+        if name and is_script_class(cls) and not (hasattr(cls, f"__i{name}__") or hasattr(cls, f"__{name}__")):
+            self.refuse(node, f"Cannot emit inplace op on a value of type {left}: it does not define __i{name}__ or __{name}__")
         if isinstance(node.target, ast.Name):
             kept = left == "Tensor" or (left == right and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)))
             self.scope.kinds[node.target.id] = left if kept else ""
@@ -416,8 +547,7 @@ class _Checker(ObjectChecks):
             if self.depth and kind == "Tensor" and self.scope.kinds.get(target.id) in NUMBERS:
                 kind = ""  # the compiler converts the tensor to the type of the number
             former = self.scope.kinds.get(target.id, "")
-            is_outer = self.defined_at.setdefault(target.id, self.depth) < self.depth
-            if is_outer and former != kind and former.startswith("List[") and kind.startswith("List["):
+            if target.id in self.outer and former != kind and (conflict(kind, former) or (former, kind) == ("int", "bool")):
                 self.refuse(
                     target,
                     f"Variable '{target.id}' previously had type {former} but is now being assigned to a value of type {kind}",
@@ -438,7 +568,7 @@ class _Checker(ObjectChecks):
         if starred and len(target.elts) == 1:
             self.refuse(target, "A Starred expression may only appear on the lhs within the presence of another non-starred "
                         "expression")  # fmt: skip
-        if kind in (*NUMBERS, "str", "NoneType"):
+        if kind in SIMPLE:
             self.refuse(target, f"{kind} cannot be used as a tuple")
         parts = parts_of(kind)
         if parts is not None and not starred and len(parts) != len(target.elts):
@@ -446,329 +576,3 @@ class _Checker(ObjectChecks):
             self.refuse(target, f"{wrong} {len(target.elts)} values but found {'only ' * (wrong == 'need')}{len(parts)}")
         for place, element in enumerate(target.elts):
             self.assign(element, parts[place] if parts is not None and not starred else "")
-
-    # --- expressions ------------------------------------------------------------------------------------------------
-
-    def condition(self, node: ast.expr) -> None:
-        """Check the condition of an `if` or `while`."""
-        found = self.kind(node)
-        if found.startswith("Tuple") or found == "NoneType":
-            self.refuse(node, f"Could not cast value of type {found} to bool")
-
-    def names_constant(self, node: ast.expr) -> bool:
-        """Whether a condition names something outside the function, which may be known when it is compiled."""
-        return any(isinstance(name, ast.Name) and name.id not in self.scope.kinds and name.id not in self.scope.lost
-                   and self.lookup(name.id) is not torch and not is_enum(self.lookup(name.id)) and not hasattr(builtins, name.id)
-                   and name.id in {**self.globals, **self.nonlocals} for name in ast.walk(node))  # fmt: skip
-
-    def lookup(self, name: str) -> Any:
-        if isinstance(self.owner, type) and name == self.owner.__name__:  # a decorator runs before the class has its name
-            return self.owner
-        for names in (self.nonlocals, self.globals, vars(builtins)):
-            if name in names:
-                return names[name]
-        return _UNKNOWN
-
-    def static(self, node: ast.expr) -> Any:
-        """Return the Python object that an expression names, such as `torch.nn.functional.relu`, or `_UNKNOWN`."""
-        if isinstance(node, ast.Name) and node.id not in self.scope.kinds:
-            return self.lookup(node.id)
-        if isinstance(node, ast.Attribute):
-            owner = self.static(node.value)
-            if isinstance(owner, types.ModuleType):
-                return getattr(owner, node.attr, _UNKNOWN)
-        return _UNKNOWN
-
-    def kind(self, node: ast.expr) -> str:
-        """Check an expression and return its type, or an empty string if it is not simple."""
-        name = type(node).__name__
-        if name in _EXPRESSIONS:
-            self.refuse(node, f"{name} aren't supported", UnsupportedNodeError)
-        check: Callable[[Any], str] | None = getattr(self, f"kind_{name}", None)
-        if check is not None:
-            return check(node)
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                self.kind(child)
-        return ""
-
-    def kind_Constant(self, node: ast.Constant) -> str:
-        if type(node.value) is int and not -(2**63) <= node.value < 2**63:
-            self.refuse(node, "Integral literal is out of range for 64 bits")
-        return simple(type(node.value).__name__)
-
-    def kind_Name(self, node: ast.Name) -> str:
-        if node.id in self.scope.kinds:
-            return self.scope.kinds[node.id]
-        if node.id in self.scope.lost:
-            self.refuse(node, self.scope.lost[node.id])
-        value = self.lookup(node.id)
-        if value is _UNKNOWN:
-            self.refuse(node, f"undefined value {node.id}")
-        if value is math.inf or value is math.nan:  # the compiler has these constants
-            return "float"
-        if type(value) in (int, float, complex, str, list, dict, set) or isinstance(value, torch.Tensor):
-            self.refuse(node, _CLOSED_OVER.format(type(value).__name__))
-        return ""
-
-    def kind_JoinedStr(self, node: ast.JoinedStr) -> str:
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                self.kind(part.value)
-        return "str"
-
-    def kind_List(self, node: ast.List) -> str:
-        found = [self.kind(element) for element in node.elts]
-        same = found and all(found) and len(set(found)) == 1
-        return f"List[{found[0]}]" if same else "List" if found else ""
-
-    def kind_Tuple(self, node: ast.Tuple) -> str:
-        return f"Tuple[{', '.join(self.kind(element) or '?' for element in node.elts) or '()'}]"
-
-    def kind_Dict(self, node: ast.Dict) -> str:
-        if None in node.keys:
-            self.refuse(node, "Dict expansion (e.g. `{**dict}`) is not supported", NotSupportedError)
-        keys, values = ({self.kind(part) for part in parts if part is not None} for parts in (node.keys, node.values))
-        if len(keys) == len(values) == 1 and all((*keys, *values)):
-            return f"Dict[{keys.pop()}, {values.pop()}]"
-        return "Dict" if node.keys else ""
-
-    def kind_BoolOp(self, node: ast.BoolOp) -> str:
-        if not may_be_static(node):
-            for value in node.values:
-                self.condition(value)
-        return "" if may_be_static(node) else "bool"
-
-    def kind_UnaryOp(self, node: ast.UnaryOp) -> str:
-        found = self.kind(node.operand)
-        return "bool" if isinstance(node.op, ast.Not) else found
-
-    def kind_IfExp(self, node: ast.IfExp) -> str:
-        if may_be_static(node.test) or self.names_constant(node.test):
-            return ""
-        self.condition(node.test)
-        found = {self.kind(node.body), self.kind(node.orelse)}
-        return found.pop() if len(found) == 1 else ""
-
-    def kind_BinOp(self, node: ast.BinOp) -> str:
-        left, right = self.kind(node.left), self.kind(node.right)
-        if (left in SIMPLE and right in SIMPLE) or parts_of(left) is not None or parts_of(right) is not None:
-            self.check_operands(node, left, right)
-        if "Tensor" in (left, right) and {left, right} <= {"Tensor", *NUMBERS}:
-            return "Tensor"
-        if isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)) and "Tensor" not in (left, right):
-            return left if left == right else ""
-        if left in NUMBERS and right in NUMBERS and not isinstance(node.op, ast.Pow):
-            return "float" if isinstance(node.op, ast.Div) and "complex" not in (left, right) else max(
-                left, right, "int", key=NUMBERS.index
-            )  # fmt: skip
-        return "str" if left == right == "str" else ""
-
-    def check_operands(self, node: ast.BinOp, left: str, right: str) -> None:
-        """Refuse an operator of a number or tensor with a tuple, a string or None."""
-        numeric = {"Tensor", *NUMBERS}
-        kinds = (left, right) if left in numeric else (right, left)
-        has_tuple = left.startswith("Tuple") or (isinstance(node.op, ast.Mult) and right.startswith("Tuple"))
-        repeats = isinstance(node.op, (ast.Mult, ast.Mod)) and ("str" in kinds or has_tuple)
-        if kinds[0] in numeric and kinds[1] and kinds[1] not in numeric and not repeats:
-            self.refuse(node, f"Arguments for call are not valid: {left} and {right}")
-
-    def kind_Compare(self, node: ast.Compare) -> str:
-        found = {self.kind(part) for part in (node.left, *node.comparators)}
-        is_test = any(isinstance(operator, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for operator in node.ops)
-        return "bool" if is_test or found <= set(NUMBERS) else "Tensor" if found <= {"Tensor", *NUMBERS} else ""
-
-    def kind_Subscript(self, node: ast.Subscript) -> str:
-        owner, index = self.kind(node.value), self.kind(node.slice)
-        if owner in (*NUMBERS, "NoneType"):
-            self.refuse(node, f"'{owner}' object is not subscriptable")
-        items = dict_parts(owner)
-        if items is not None and conflict(index, items[0]):
-            self.refuse(node, f"Expected a value of type '{items[0]}' for the key but instead found type '{index}'")
-        parts = parts_of(owner)
-        if parts is None or isinstance(node.slice, ast.Slice):
-            return owner if owner == "Tensor" else ""
-        if index in ("float", "str", "Tensor"):
-            self.refuse(node, "tuple index must be an integer")
-        try:
-            place = ast.literal_eval(node.slice)
-            return simple(parts[place])
-        except (ValueError, TypeError):
-            return ""
-        except IndexError:
-            self.refuse(node, "Tuple index out of range")
-
-    def kind_Attribute(self, node: ast.Attribute) -> str:
-        if self.is_me(node.value):
-            if self.module is not None:
-                return self.kind_of_attribute(node)
-            if node.attr not in attributes_of(self.owner):
-                self.refuse(node, f"'{self.owner.__name__}' object has no attribute or method '{node.attr}'")
-            return ""
-        owner = self.static(node.value)
-        if isinstance(owner, types.ModuleType):
-            if not hasattr(owner, node.attr):
-                self.refuse(node, f"module '{owner.__name__}' has no attribute '{node.attr}'")
-            return ""
-        if owner is not _UNKNOWN:
-            if isinstance(owner, types.FunctionType) and is_of_library(owner):
-                self.refuse(node, "attribute lookup is not defined on builtin")
-            if not hasattr(owner, node.attr):
-                self.refuse(node, f"'{type(owner).__name__}' object has no attribute '{node.attr}'")
-            return ""
-        if self.kind(node.value) == "Tensor":
-            self.check_member(node)
-            if callable(getattr(torch.Tensor, node.attr)):
-                self.refuse(node, "builtin cannot be used as a value")
-        return ""
-
-    def is_me(self, node: ast.expr) -> bool:
-        """Whether an expression is the first parameter of a method."""
-        return bool(self.me) and isinstance(node, ast.Name) and node.id == self.me
-
-    def check_member(self, node: ast.Attribute) -> None:
-        """Check that tensors have an attribute or method."""
-        if not hasattr(torch.Tensor, node.attr):
-            self.refuse(node, f"'Tensor' object has no attribute or method '{node.attr}'")
-
-    def kind_of_attribute(self, node: ast.Attribute) -> str:
-        if isinstance(inspect.getattr_static(type(self.module), node.attr, None), property):
-            return ""
-        if not hasattr(self.module, node.attr) and not has_annotation(type(self.module), node.attr):
-            self.refuse(node, f"Module '{type(self.module).__name__}' has no attribute '{node.attr}'")
-        if self.is_untyped(node.attr):
-            kind = type(getattr(self.module, node.attr)).__name__
-            self.refuse(node, f"Module '{type(self.module).__name__}' has no attribute '{node.attr}' (This attribute exists on "
-                        f"the Python module, but we failed to convert Python type: '{kind}' to a TorchScript type.)")  # fmt: skip
-        declared = annotations_of(type(self.module)).get(node.attr)
-        if declared is not None:
-            return simple(named_type(declared))
-        value = getattr(self.module, node.attr, ...)
-        plain = type(value).__name__ if type(value) in (int, float, str, bool) else ""
-        return "Tensor" if isinstance(value, torch.Tensor) else plain
-
-    def kind_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> str:
-        if len(node.generators) > 1:
-            self.refuse(node, "Only a single generator is currently supported", NotSupportedError)
-        loop = node.generators[0]
-        if loop.ifs:
-            self.refuse(node, "Comprehension ifs are not supported yet", NotSupportedError)
-        self.kind(loop.iter)
-        former, self.scope = self.scope, self.scope.copy()
-        self.assign(loop.target, "int" if is_call_of(loop.iter, "range") else "")
-        for part in [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]:
-            self.kind(part)
-        self.scope = former
-        return ""
-
-    kind_DictComp = kind_GeneratorExp = kind_ListComp
-
-    # --- calls ------------------------------------------------------------------------------------------------------
-
-    def kind_Call(self, node: ast.Call) -> str:
-        if any(keyword.arg is None for keyword in node.keywords):
-            self.refuse(node, "keyword-arg expansion is not supported", NotSupportedError)
-        target = self.static(node.func)
-        if target is _UNKNOWN:
-            self.check_callee(node)
-        if target is isinstance or target is torch.jit.isinstance:
-            if target is torch.jit.isinstance and len(node.args) == 2:
-                self.check_contained(self.evaluated(node.args[1]), node)
-            return "bool"
-        if target is hasattr and len(node.args) == 2 and not isinstance(node.args[1], ast.Constant):
-            self.refuse(node.args[1], "hasattr's second argument must be a string literal")
-        if target is torch.jit.annotate and len(node.args) == 2:
-            self.kind(node.args[1])
-            return simple(self.annotation(node.args[0]))
-        args = [self.kind(argument) for argument in node.args]
-        if is_call_of_method(node, "append"):
-            self.check_append(node, args)
-        kwargs = {keyword.arg or "": self.kind(keyword.value) for keyword in node.keywords}
-        self.check_builtin(target, node)
-        if isinstance(target, torch.jit.ScriptFunction):
-            target = target.function
-        if isinstance(target, types.FunctionType) and not is_of_library(target):
-            return self.check_call(target, node, args, kwargs)
-        if is_named_tuple(target):
-            self.check_named_tuple(target, node, args, kwargs)
-        if isinstance(target, torch.jit.ScriptModule):
-            self.refuse(node, "Cannot call a ScriptModule that is not a submodule of the caller")
-        if isinstance(target, type) and issubclass(target, nn.Module):
-            self.refuse(node, f"Class '{target.__name__}' cannot be compiled since it inherits from nn.Module")
-        return _KNOWN_CALLS.get(target, "") if isinstance(target, (type, types.BuiltinFunctionType)) else ""
-
-    def check_callee(self, node: ast.Call) -> None:
-        """Check the called expression of a call whose function is not known."""
-        if not isinstance(node.func, ast.Attribute):
-            found = self.kind(node.func)
-            if isinstance(node.func, ast.Name) and found in SIMPLE:
-                self.refuse(node, f"cannot call a value of type '{found}'")
-            return
-        if not self.is_me(node.func.value) or self.module is None:
-            found = self.kind(node.func.value)
-            if found == "Tensor":
-                self.check_member(node.func)
-            elif found in NUMBERS:
-                self.refuse(node, f"'{found}' object has no attribute or method '{node.func.attr}'")
-            return
-        self.kind(node.func)
-        name = node.func.attr
-        method = getattr(type(self.module), name, None)
-        if inspect.isfunction(method) and name not in vars(nn.Module) and name not in vars(self.module):
-            bound = not isinstance(inspect.getattr_static(type(self.module), name), staticmethod)
-            self.check_count(method, node, *([self.module] if bound else []))
-            if inspect.unwrap(method) not in self.callers:  # methods may be recursive
-                check_function(method, self.module if bound else None, self.callers)
-
-    def check_count(self, method: Callable[..., Any], node: ast.Call, *before: Any) -> None:
-        """Check the number and the names of the arguments of a method."""
-        if any(isinstance(argument, ast.Starred) for argument in node.args):
-            return
-        try:
-            inspect.signature(method).bind(*before, *node.args, **{keyword.arg or "": None for keyword in node.keywords})
-        except TypeError as error:
-            self.refuse(node, f"{method.__name__}{inspect.signature(method)}: {error}")
-
-    def check_builtin(self, target: Any, node: ast.Call) -> None:
-        """Check the number of arguments of Python's functions."""
-        if target is print and node.keywords:
-            self.refuse(node, "print doesn't accept any keyword arguments")
-        if target in (range, enumerate, zip) and not node.args and not node.keywords:
-            self.refuse(node, f"{target.__name__} expected at least 1 arguments, got 0")
-        if target is range and len(node.args) > 3:
-            self.refuse(node, f"range expected at most 3 arguments, got {len(node.args)}")
-        if target is enumerate and len(node.args) > 2:
-            self.refuse(node, f"enumerate expected at most 2 arguments, got {len(node.args)}")
-        name = getattr(target, "__name__", "")
-        if getattr(math, name, None) is target and not node.args:
-            self.refuse(node, f"aten::{name}() is missing value for argument 'a'")
-
-    def check_call(self, target: types.FunctionType, node: ast.Call, args: list[str], kwargs: dict[str, str]) -> str:
-        """Check a call of a function of the program, and the function; return its annotated type."""
-        modifier = str(getattr(target, "_torchscript_modifier", ""))
-        internal: Any = torch._jit_internal
-        overloads = internal._get_fn_overloads(internal._qualified_name(target))
-        wrapped = hasattr(target, "__wrapped__") or hasattr(target, "__script_if_tracing_wrapper")
-        if modifier.startswith(("unused", "_drop")) or overloads or wrapped:
-            return ""
-        hints = annotations_of_function(target, source_of(target))
-        if not any(isinstance(argument, ast.Starred) for argument in node.args):
-            self.check_arguments(target, hints, node, args, kwargs)
-        check_function(target, None, self.callers)
-        return simple(named_type(hints["return"])) if "return" in hints else ""
-
-    def check_arguments(
-        self, target: types.FunctionType, hints: dict[str, Any], node: ast.Call, args: list[str], kwargs: dict[str, str]
-    ) -> None:
-        signature = inspect.signature(target)
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            self.refuse(node, f"{target.__name__}{signature}: {error}")
-        for name, found in bound.arguments.items():
-            if not isinstance(found, str):
-                continue
-            declared = named_type(hints.get(name, torch.Tensor))
-            if conflict(found, declared) and not (found == "Tensor" and declared in NUMBERS):
-                self.refuse(node, f"{target.__name__}: Expected a value of type '{declared}' for argument '{name}' but instead "
-                            f"found type '{found}'")  # fmt: skip

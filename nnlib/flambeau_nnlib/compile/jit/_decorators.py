@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+import flambeau as torch
+
 from ._types import container_without_elements, missing_elements
 
 __all__ = [
@@ -149,10 +151,14 @@ def interface(obj: type) -> type:
         obj: the class.
 
     Raises:
-        RuntimeError: `obj` is not a class.
+        RuntimeError: `obj` is not a class, or has bases other than `object` and `nn.Module`.
     """
     if not builtins.isinstance(obj, type):
         raise RuntimeError("interface must be applied to a class")
+    if obj.__bases__ not in ((object,), (torch.nn.Module,)):
+        raise RuntimeError(
+            "TorchScript interface does not support inheritance yet. Please directly inherit from 'object' or 'nn.Module'."
+        )
     obj.__torch_script_interface__ = True  # type: ignore[attr-defined]
     return obj
 
@@ -173,7 +179,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     if name:
         raise RuntimeError(missing_elements(name))
     _warn_if_empty(obj)
-    return _is_instance(obj, target_type)
+    return is_instance(obj, target_type)
 
 
 def _warn_if_empty(obj: Any) -> None:
@@ -185,23 +191,24 @@ def _warn_if_empty(obj: Any) -> None:
         )
 
 
-def _is_instance(obj: Any, target_type: Any) -> bool:
+def is_instance(obj: Any, target_type: Any) -> bool:
+    """Whether a value has a type, without a warning about empty containers."""
     if builtins.isinstance(target_type, tuple):
-        return any(_is_instance(obj, kind) for kind in target_type)
-    if target_type is None:
-        return obj is None
+        return any(is_instance(obj, kind) for kind in target_type)
+    if target_type is None or target_type is Any:
+        return obj is None or target_type is Any
     origin, inside = typing.get_origin(target_type), typing.get_args(target_type)
     if origin is None:
         return builtins.isinstance(obj, target_type)
     if origin is typing.Union or type(target_type).__name__ == "UnionType":
-        return any(_is_instance(obj, kind) for kind in inside)
+        return any(is_instance(obj, kind) for kind in inside)
     if not builtins.isinstance(obj, origin):
         return False
     if origin is dict:
-        return all(_is_instance(key, inside[0]) and _is_instance(value, inside[1]) for key, value in obj.items())
+        return all(is_instance(key, inside[0]) and is_instance(value, inside[1]) for key, value in obj.items())
     if origin is tuple and inside[-1:] != (...,):
-        return len(obj) == len(inside) and all(map(_is_instance, obj, inside))
-    return all(_is_instance(element, inside[0]) for element in obj)
+        return len(obj) == len(inside) and all(map(is_instance, obj, inside))
+    return all(is_instance(element, inside[0]) for element in obj)
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import math
+import numbers
 import sys
 import typing
 import warnings
@@ -24,6 +25,7 @@ from ._functional import LISTS, TOP, space_of, torch_call
 from ._methods import ScriptMethod
 from ._printing import attribute_path
 from ._sources import own_annotations
+from ._syntax import METHODS_OF_OPERATORS
 from ._types import (
     OF_TORCH,
     NoType,
@@ -40,7 +42,7 @@ from ._types import (
 if TYPE_CHECKING:
     from ._program import Program
 
-__all__ = ["Expressions", "NotScriptable", "Static", "annotations_of", "constants_of", "is_container", "is_plain"]
+__all__ = ["BUILTINS", "Expressions", "NotScriptable", "Static", "annotations_of", "constants_of", "is_container", "is_plain"]
 
 
 class NotScriptable(RuntimeError):
@@ -59,9 +61,10 @@ class Static:
         self.value, self.path = value, path
 
 
-_BUILTINS = frozenset({
+BUILTINS = frozenset({
     "abs", "bool", "complex", "dict", "enumerate", "float", "int", "len", "list", "max", "min", "print", "range", "round",
     "sorted", "str", "sum", "tuple", "zip", "any", "all", "ord", "chr", "reversed", "divmod", "pow", "hex", "oct", "bin",
+    "getattr", "hasattr", "hash", "id", "isinstance", "slice",
 })  # fmt: skip
 _ATTRIBUTES = {
     "shape": "torch.size({})", "device": "ops.prim.device({})", "dtype": "ops.prim.dtype({})", "ndim": "torch.dim({})",
@@ -69,8 +72,6 @@ _ATTRIBUTES = {
     "is_cuda": "ops.prim.is_cuda({})", "requires_grad": "ops.prim.requires_grad({})", "data": "ops.prim.data({})",
     "real": "torch.real({})", "imag": "torch.imag({})", "layout": "ops.prim.layout({})",
 }  # fmt: skip
-_METHODS_OF_SYMBOLS = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__",
-                       ast.MatMult: "__matmul__", ast.Mod: "__mod__", ast.Pow: "__pow__"}  # fmt: skip
 _TO = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "long": torch.int64, "int": torch.int32,
        "bool": torch.bool, "byte": torch.uint8, "short": torch.int16, "char": torch.int8, "bfloat16": torch.bfloat16}  # fmt: skip
 
@@ -141,7 +142,7 @@ class Expressions:
     def evaluated(self, annotation: Any) -> Any:
         if not isinstance(annotation, str):
             return annotation
-        known = {**vars(typing), **vars(builtins), "Tensor": torch.Tensor, **self.names}
+        known = {**vars(typing), **vars(builtins), "Tensor": torch.Tensor, "number": numbers.Number, **self.names}
         try:
             return eval(annotation, known)
         except Exception:
@@ -626,7 +627,7 @@ class Expressions:
             return self.call(target.__name__, node)
         name = getattr(target, "__name__", "")
         if getattr(builtins, name, None) is target:
-            if name not in _BUILTINS:
+            if name not in BUILTINS:
                 self.refuse(node, f"Python builtin <built-in function {name}> is currently not supported in Torchscript")
             return self.call(name, node)
         if getattr(math, name, None) is target:
@@ -670,7 +671,7 @@ class Expressions:
             value = vars(self.module).get(code.attr)
             return type(value) if is_script_class(type(value)) else None
         if isinstance(code, ast.BinOp):
-            return self.class_returned(self.class_of(code.left), _METHODS_OF_SYMBOLS.get(type(code.op), ""))
+            return self.class_returned(self.class_of(code.left), f"__{METHODS_OF_OPERATORS[type(code.op)]}__")
         if not isinstance(code, ast.Call):
             return None
         if isinstance(code.func, ast.Attribute):

@@ -40,7 +40,8 @@ def graph_type(annotation: ast.expr | None) -> Type:
 
 def _type_text(node: ast.expr) -> str:
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        inside = [_type_text(part) for part in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        inside = [_type_text(part) for part in parts]
         ends = {"List": "[]", "Optional": "?"}
         if node.value.id in ends:
             return inside[0] + ends[node.value.id]
@@ -49,7 +50,7 @@ def _type_text(node: ast.expr) -> str:
         if node.value.id == "Future":
             return f"Future[{inside[0]}]"
         return f"{node.value.id}({', '.join(inside)})"
-    return ast.unparse(node)
+    return {"number": "Scalar"}.get(ast.unparse(node), ast.unparse(node))
 
 
 # Result types of operators that do not return a tensor.

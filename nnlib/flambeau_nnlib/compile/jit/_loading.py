@@ -47,7 +47,7 @@ def load(
             raise ValueError(f"The provided filename {f} is a directory")
         with open(f, "rb") as file:
             return _load(file, map_location, _extra_files)
-    return _load(f if f.seekable() else io.BytesIO(f.read()), map_location, _extra_files)
+    return _load(io.BytesIO(f.read()), map_location, _extra_files)  # from the current position, as in PyTorch
 
 
 def _load(file: Any, map_location: Any, extra_files: dict[str, Any] | None) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ... import nn
-from ._arguments import named_type
 from ._expressions import constants_of
-from ._kinds import NUMBERS, conflict
+from ._kinds import argument_conflict, arguments_of, conflict, kind_of_class, members_of, named_type
 from ._sources import attributes_of, has_annotation
 
 __all__ = ["ObjectChecks", "dict_parts", "literal_kind"]
@@ -42,7 +42,7 @@ class ObjectChecks:
                 self.current, f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?"
             )
         value = getattr(self.module, target.attr)
-        if isinstance(value, nn.Module):
+        if isinstance(value, nn.Module) and self.function.__name__ != "__setstate__":
             self.refuse(self.current, f"Cannot re-assign modules in a ScriptModule with non-scripted module, '{target.attr}'")
         if target.attr in constants_of(type(self.module)):
             self.refuse(self.current, f"'{target.attr}' is a constant, and cannot be assigned to")
@@ -52,6 +52,9 @@ class ObjectChecks:
     def assign_attribute_of_object(self, target: ast.Attribute, found: str) -> None:
         """Check an assignment to an attribute in a method of a user-defined class."""
         if self.function.__name__ == "__init__":
+            if re.search(rf"{re.escape(kind_of_class(self.owner))}\b", found):
+                self.refuse(self.current, f"Class '{self.owner.__name__}' does not exist yet: recursive class types are not "
+                            "supported")  # fmt: skip
             known = self.kinds_of_attributes.setdefault(target.attr, found)
             if conflict(found, known):
                 self.refuse(self.current, f"Wrong type for attribute assignment. Expected {known} but got {found}")
@@ -110,6 +113,17 @@ class ObjectChecks:
                 node, f"Variable '{name}' is annotated with type {declared} but is being assigned to a value of type {found}"
             )
 
+    def check_candidates(self, node: ast.AnnAssign, declared: str) -> None:
+        """Refuse an empty container, or a call of `dict`, for a union that has several types of this kind of container."""
+        is_empty = isinstance(node.value, (ast.List, ast.Dict)) and not list(ast.iter_child_nodes(node.value))[:-1]
+        is_call = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "dict"
+        for name in ("List", "Dict") if is_empty or is_call else ():
+            candidates = [member for member in members_of(declared) if member.startswith(f"{name}[")]
+            is_kind = isinstance(node.value, ast.List) if name == "List" else not isinstance(node.value, ast.List)
+            if is_kind and len(members_of(declared)) > 1 and len(candidates) != 1:
+                what = f"there are multiple possible {name} type candidates" if candidates else f"Expected an inner {name} type"
+                self.refuse(node, f"{what} in the annotation {declared}")
+
     def check_named_tuple(self, cls: Any, node: ast.Call, args: list[str], kwargs: dict[str, str]) -> None:
         """Check the fields in a call of the constructor of a named tuple."""
         try:
@@ -119,7 +133,7 @@ class ObjectChecks:
             return
         for name, found in bound.items():
             declared = named_type(hints[name]) if name in hints else "Tensor"
-            if isinstance(found, str) and conflict(found, declared) and not (found == "Tensor" and declared in NUMBERS):
+            if isinstance(found, str) and argument_conflict(found, declared):
                 self.refuse(node, f"Expected a value of type '{declared}' for argument '{name}' but instead found type '{found}'")
 
 
@@ -127,7 +141,7 @@ def dict_parts(kind: str) -> tuple[str, str] | None:
     """Return the types of the keys and values of a dictionary type, or None for another type."""
     if not kind.startswith("Dict["):
         return None
-    key, _, value = kind[5:-1].partition(", ")
+    key, value = arguments_of(kind)
     return key, value
 
 

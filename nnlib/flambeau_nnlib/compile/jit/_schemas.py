@@ -9,8 +9,8 @@ from typing import Any
 import flambeau as torch
 from flambeau.extension.schemas import Argument, FunctionSchema
 
-from ._arguments import named_type
 from ._graph_building import graph_type
+from ._kinds import named_type
 from .annotations import BroadcastingList
 
 __all__ = ["function_schema"]

@@ -28,8 +28,9 @@ from ...nn.modules.module import MEMBER_KINDS
 from ...nn.utils.parametrize import is_parametrized
 from ._arguments import Conversion, annotations_of_function, argument_conversion, unchanged
 from ._async import Future
-from ._checking import check_function
+from ._checking import check_class, check_function
 from ._decorators import Attribute, enters_script, runs_script
+from ._hook_checks import check_hooks
 from ._methods import with_graph
 from ._recording import Recorded, current_recording
 from ._script_containers import ScriptDict, ScriptList, unshared
@@ -457,21 +458,7 @@ def _check_methods(module: nn.Module) -> None:
         is_scripted = isinstance(module, ScriptModule) and hasattr(member, "_is_script_method")
         if name not in vars(module) and (exported or is_scripted or (name == "forward" and not isinstance(module, ScriptModule))):
             check_function(member, module)
-
-
-def _check_class(cls: type) -> None:
-    """Check the methods of a class that scripted code uses."""
-    if issubclass(cls, nn.Module):
-        raise RuntimeError(
-            f"Type '{cls}' cannot be compiled since it inherits from nn.Module, consider passing an instance instead"
-        )
-    if not is_script_class(cls):
-        return
-    if len(cls.__mro__) > 2:
-        raise RuntimeError("TorchScript classes does not support inheritance yet. Please directly inherit from 'object'.")
-    for member in list(vars(cls).values()):
-        if inspect.isfunction(member):
-            check_function(member, cls)
+    check_hooks(module)
 
 
 def script(
@@ -504,7 +491,7 @@ def script(
     if isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
     if inspect.isclass(obj):
-        _check_class(obj)
+        check_class(obj)
         return obj
     if isinstance(obj, nn.Module):
         _require_initialized(obj)
@@ -516,7 +503,7 @@ def script(
     if isinstance(obj, tuple):
         return obj
     if is_script_class(type(obj)) and not callable(obj):
-        _check_class(type(obj))
+        check_class(type(obj))
         return obj
     if not callable(obj):
         raise RuntimeError(f"torch.jit.script: expected a function, a module or a class, got {type(obj).__name__}")

@@ -17,7 +17,16 @@ import flambeau as torch
 
 from ._types import OF_TORCH
 
-__all__ = ["Source", "attributes_of", "has_annotation", "parsed", "source_of", "warn_about_annotations"]
+__all__ = [
+    "Source",
+    "assigned_attributes",
+    "attributes_of",
+    "has_annotation",
+    "marked_source",
+    "parsed",
+    "source_of",
+    "warn_about_annotations",
+]
 
 
 class Source(NamedTuple):
@@ -41,6 +50,19 @@ def parsed(code: types.CodeType, file: str) -> Source | None:
     return Source(text, file, first, definition) if isinstance(definition, ast.FunctionDef) else None
 
 
+_CONTEXT = 3  # number of lines before the marked one that messages show
+
+
+def marked_source(source: Source, node: ast.AST) -> str:
+    """Return the place of a node and its line with the lines before, in which the node is underlined, for error messages."""
+    line, start = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    lines = source.text.splitlines()[max(line - 1 - _CONTEXT, 0) : line]
+    end = getattr(node, "end_col_offset", None) if getattr(node, "end_lineno", None) == line else len(lines[-1])
+    marks = " " * start + "~" * max((end or 0) - start, 1)
+    shown = "\n".join([*lines, f"{marks} <--- HERE"])
+    return f'  File "{source.file}", line {source.first_line + line - 1}\n{shown}'
+
+
 def source_of(function: Any) -> str:
     """Return the source code of a function, or an empty string."""
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -59,15 +81,21 @@ def own_annotations(cls: type) -> Mapping[str, Any]:
 
 
 @functools.lru_cache(maxsize=256)
+def assigned_attributes(cls: type) -> frozenset[str]:
+    """Return the names of the attributes that `__init__` of a user-defined class assigns."""
+    code = getattr(inspect.unwrap(cls.__init__), "__code__", None)  # type: ignore[misc]
+    source = None if code is None else parsed(code, code.co_filename)
+    if source is None:  # such as `__init__` of a dataclass
+        return frozenset(name for base in cls.__mro__ for name in own_annotations(base))
+    return frozenset(node.attr for node in ast.walk(source.definition) if isinstance(node, ast.Attribute)
+                     and isinstance(node.ctx, ast.Store))  # fmt: skip
+
+
+@functools.lru_cache(maxsize=256)
 def attributes_of(cls: type) -> frozenset[str]:
     """Return the names of the attributes and methods of a user-defined class, including those that `__init__` assigns."""
     names = set(dir(cls)) | {name for base in cls.__mro__ for name in own_annotations(base)}
-    code = getattr(inspect.unwrap(cls.__init__), "__code__", None)  # type: ignore[misc]
-    source = None if code is None else parsed(code, code.co_filename)
-    if source is not None:
-        names |= {node.attr for node in ast.walk(source.definition) if isinstance(node, ast.Attribute)
-                  and isinstance(node.ctx, ast.Store)}  # fmt: skip
-    return frozenset(names)
+    return frozenset(names | assigned_attributes(cls))
 
 
 def has_annotation(cls: type, name: str) -> bool:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["as_load", "ends_early", "is_call_of", "is_call_of_method", "may_be_static"]
+__all__ = ["METHODS_OF_OPERATORS", "as_load", "ends_early", "is_call_of", "is_call_of_method", "may_be_static"]
+
+
+# The names of the methods of binary operators, without `__`.
+METHODS_OF_OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul", ast.Mod: "mod", ast.Pow: "pow",
+    ast.FloorDiv: "floordiv", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
 
 
 def may_be_static(node: ast.expr) -> bool:
@@ -36,7 +43,7 @@ def as_load(node: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(node), mode="eval").body
 
 
-def is_call_of(node: ast.expr, name: str) -> bool:
+def is_call_of(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import keyword
+import numbers
+import re
 import typing
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,6 +22,7 @@ __all__ = [
     "class_path",
     "container_without_elements",
     "is_enum",
+    "is_interface",
     "is_member",
     "is_named_tuple",
     "is_script_class",
@@ -66,6 +69,11 @@ def reject_class(cls: type) -> str:
 def is_named_tuple(cls: Any) -> bool:
     """Whether a class is a named tuple."""
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def is_interface(cls: Any) -> bool:
+    """Whether a class is marked with `torch.jit.interface`."""
+    return isinstance(cls, type) and "__torch_script_interface__" in vars(cls)
 
 
 def is_enum(cls: Any) -> bool:
@@ -141,6 +149,8 @@ _ORDER = ("Tensor", "Tuple", "List", "Dict", "number", "float", "complex", "Futu
 
 def container_without_elements(annotation: Any) -> str:
     """Return the name of a container type without element types, such as `typing.List`, or an empty string for other types."""
+    if annotation is torch.jit.Future:
+        return "Future"
     try:
         return _CONTAINERS.get(annotation, "")
     except TypeError:  # the annotation is not hashable
@@ -156,9 +166,8 @@ def missing_elements(name: str) -> str:
 _PLAIN = {
     int: "int", float: "float", bool: "bool", str: "str", complex: "complex", None: "NoneType", type(None): "NoneType",
     torch.Tensor: "Tensor", torch.device: "Device", torch.dtype: "int", torch.layout: "int", torch.Size: "List[int]",
-    typing.Any: "Any",
+    typing.Any: "Any", numbers.Number: "number",
 }  # fmt: skip
-_NAMES = {"number": "number", "Number": "number"}
 
 
 def type_of_annotation(annotation: Any, classes: Classes = reject_class) -> str:
@@ -193,7 +202,7 @@ def type_of_annotation(annotation: Any, classes: Classes = reject_class) -> str:
         kinds = [type_of_annotation(kind, classes) for kind in inside]
         if len(kinds) == 2 and "NoneType" in kinds:
             return f"Optional[{kinds[kinds[0] == 'NoneType']}]"
-        return f"Union[{', '.join(sorted(kinds, key=_place))}]"
+        return "number" if set(kinds) == _NUMBER else f"Union[{', '.join(sorted(kinds, key=_place))}]"
     if origin is typing.Final or annotation is typing.Final:
         if not inside:
             raise NoType("Final without a type")
@@ -202,15 +211,18 @@ def type_of_annotation(annotation: Any, classes: Classes = reject_class) -> str:
         return "Tensor"
     if annotation is torch.nn.Parameter:
         return "Tensor"
-    if is_named_tuple(annotation) or is_script_class(annotation) or is_enum(annotation):
+    if is_named_tuple(annotation) or is_script_class(annotation) or is_enum(annotation) or is_interface(annotation):
         return classes(annotation)
     raise NoType(f"the annotation {annotation!r}")
 
 
-def _place(kind: str) -> int:
-    """Return the place of a type in the order of the members of a union."""
-    name = kind.partition("[")[0]
-    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+_NUMBER = {"int", "float", "complex"}  # the union that PyTorch prints as `Scalar`
+
+
+def _place(kind: str) -> tuple[int, ...]:
+    """Return the place of a type, and of the types of its elements, in the order of the members of a union."""
+    names = re.findall(r"[\w.]+", kind)
+    return tuple(_ORDER.index(name) if name in _ORDER else len(_ORDER) for name in names)
 
 
 def literal(value: Any) -> str:

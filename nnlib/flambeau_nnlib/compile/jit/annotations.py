@@ -41,3 +41,4 @@ class _BroadcastingLists:
 
 
 BroadcastingList1, BroadcastingList2, BroadcastingList3 = (_BroadcastingLists(length) for length in (1, 2, 3))
+BroadcastingList4, BroadcastingList5, BroadcastingList6 = (_BroadcastingLists(length) for length in (4, 5, 6))

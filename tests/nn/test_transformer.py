@@ -287,3 +287,41 @@ def test_where_a_mask_and_being_causal_exclude_each_other():
     ):
         with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set when is_causal=True"):
             call()
+
+
+def test_attention_of_nested_tensors():
+    """The values are PyTorch's."""
+    torch.manual_seed(0)
+    attention = nn.MultiheadAttention(4, 2, batch_first=True).eval()
+    sequences = [torch.randn(4, 4), torch.randn(2, 4)]
+    nested = torch.nested.nested_tensor(sequences)
+    with torch.no_grad():
+        output, weights = attention(nested, nested, nested)
+        by_head = attention(nested, nested, nested, average_attn_weights=False)[1]
+        assert attention(nested, nested, nested, need_weights=False)[1] is None
+    for sequence, row, weight in zip(sequences, output.unbind(), weights, strict=True):
+        length = len(sequence)
+        expected, expected_weight = attention(sequence, sequence, sequence)
+        torch.testing.assert_close(row, expected)
+        torch.testing.assert_close(weight[:length, :length], expected_weight)
+        assert not weight[length:].any() and not weight[:, length:].any()
+    torch.testing.assert_close(
+        output[1], torch.tensor([[0.2558, 0.0596, 0.1024, -0.0352], [0.0910, 0.0235, 0.0378, -0.1267]]), atol=1e-4, rtol=0
+    )
+    assert by_head.shape == (2, 2, 4, 4) and not by_head[1, :, 2:].any()
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
+    with torch.no_grad():
+        encoded = nn.TransformerEncoder(layer, 2)(nested)
+        torch.testing.assert_close(encoded[1], nn.TransformerEncoder(layer, 2)(sequences[1][None])[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"), [({}, "training is enabled"), ({"batch_first": False}, "batch_first was not True")]
+)
+def test_attention_refuses_nested_tensors(options, reason):
+    attention = nn.MultiheadAttention(4, 2, **{"batch_first": True, **options}).train(not options)
+    nested = torch.nested.nested_tensor([torch.randn(3, 4)])
+    with pytest.raises(AssertionError, match=reason), torch.no_grad():
+        attention(nested, nested, nested)
+    with pytest.raises(AssertionError, match="grad is enabled|training is enabled|batch_first"):
+        attention.eval()(nested, nested, nested)

@@ -129,6 +129,10 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        if query.is_nested or key.is_nested or value.is_nested:
+            has_mask = key_padding_mask is not None or attn_mask is not None
+            self._check_nested(query, query is key is value, has_mask)
+            return self._attend_nested(query, need_weights, average_attn_weights)
         # `F.multi_head_attention_forward` takes sequences as `(L, N, E)`. Batch-first sequences are transposed to that shape in
         # two cases. If a program has replaced the function, it expects that shape. In training, a dropout layer that follows
         # draws random numbers in the memory order of its input, which is `(L, N, E)` in PyTorch.
@@ -169,3 +173,35 @@ class MultiheadAttention(Module):
             **options,
         )
         return (output.transpose(0, 1) if swap else output), weights
+
+    def _check_nested(self, input: Tensor, is_self_attention: bool, has_mask: bool) -> None:
+        """Raise AssertionError for a nested tensor in training, and for other cases that PyTorch refuses."""
+        requires_grad = input.requires_grad or any(parameter.requires_grad for parameter in self.parameters())
+        obstacles = {
+            "non-self attention was used (query, key, and value are not the same Tensor)": not is_self_attention,
+            "training is enabled": self.training,
+            "batch_first was not True": not self.batch_first,
+            "_qkv_same_embed_dim was not True": not self._qkv_same_embed_dim,
+            "supplying masks is not supported with NestedTensor input": has_mask,
+            "some Tensor argument has_torch_function": input.layout is not torch.strided,
+            "grad is enabled and at least one of query or the input/output projection weights or biases "
+            "requires_grad": torch.is_grad_enabled() and requires_grad,
+        }
+        obstacle = next((text for text, applies in obstacles.items() if applies), None)
+        assert obstacle is None, (
+            "MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit because "
+            f"{obstacle}"
+        )
+
+    def _attend_nested(self, input: Tensor, need_weights: bool, average_attn_weights: bool) -> tuple[Tensor, Tensor | None]:
+        """Compute self-attention on the padded sequences; the weights of padding are 0."""
+        lengths = [len(sequence) for sequence in input.unbind()]
+        padded = torch.nested.to_padded_tensor(input, 0.0)
+        is_padding = torch.arange(padded.size(1)) >= torch.tensor(lengths).unsqueeze(1)
+        output, weights = self(
+            padded, padded, padded, is_padding.to(padded.device), need_weights, average_attn_weights=average_attn_weights
+        )
+        if weights is not None:
+            rows = is_padding.to(padded.device).unsqueeze(2)
+            weights = weights.masked_fill(rows if weights.dim() == 3 else rows.unsqueeze(1), 0.0)
+        return torch.nested.as_nested_tensor([row[:length] for row, length in zip(output, lengths, strict=True)]), weights

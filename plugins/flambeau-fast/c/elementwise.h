@@ -138,16 +138,16 @@ static void adam_step_loop(const Argument *a, int64_t first, int64_t last) {
 }
 
 #define ELEMENTWISE_KERNELS                                                                                                        \
-    {"add", "EEE", add_loop, ITEMS}, {"sub", "EEE", sub_loop, ITEMS}, {"mul", "EEE", mul_loop, ITEMS},                             \
-        {"div", "EEE", div_loop, ITEMS}, {"add_row", "FFF", add_row_loop, ITEMS}, {"mul_row", "FFF", mul_row_loop, ITEMS},         \
-        {"add_scaled", "FFFf", add_scaled_loop, ITEMS}, {"scale", "FFf", scale_loop, ITEMS}, {"sqrt", "EE", sqrt_loop, ITEMS},     \
-        {"exp", "EE", exp_loop, ITEMS}, {"tanh", "EE", tanh_loop, ITEMS}, {"sigmoid", "EE", sigmoid_loop, ITEMS},                  \
+    {"add", "VVV", add_loop, ITEMS}, {"sub", "VVV", sub_loop, ITEMS}, {"mul", "VVV", mul_loop, ITEMS},                             \
+        {"div", "VVV", div_loop, ITEMS}, {"add_row", "FFF", add_row_loop, ITEMS}, {"mul_row", "FFF", mul_row_loop, ITEMS},         \
+        {"add_scaled", "FFFf", add_scaled_loop, ITEMS}, {"scale", "FFf", scale_loop, ITEMS}, {"sqrt", "VV", sqrt_loop, ITEMS},     \
+        {"exp", "VV", exp_loop, ITEMS}, {"tanh", "VV", tanh_loop, ITEMS}, {"sigmoid", "VV", sigmoid_loop, ITEMS},                  \
         {"relu", "VV", relu_loop, ITEMS}, {"hardswish", "VV", hardswish_loop, ITEMS},                                            \
         {"hardsigmoid", "VV", hardsigmoid_loop, ITEMS}, {"relu_backward", "VVV", relu_backward_loop, ITEMS},                                    \
-        {"masked", "FFB", masked_loop, ITEMS}, {"silu", "EE", silu_loop, ITEMS},                                                  \
-        {"silu_backward", "EEE", silu_backward_loop, ITEMS}, {"gelu", "EE", gelu_loop, ITEMS},                                     \
-        {"gelu_backward", "EEE", gelu_backward_loop, ITEMS}, {"gelu_tanh", "EE", gelu_tanh_loop, ITEMS},                           \
-        {"gelu_tanh_backward", "EEE", gelu_tanh_backward_loop, ITEMS}, {"leaky_relu", "FFf", leaky_relu_loop, ITEMS},              \
+        {"masked", "FFB", masked_loop, ITEMS}, {"silu", "VV", silu_loop, ITEMS},                                                  \
+        {"silu_backward", "VVV", silu_backward_loop, ITEMS}, {"gelu", "VV", gelu_loop, ITEMS},                                     \
+        {"gelu_backward", "VVV", gelu_backward_loop, ITEMS}, {"gelu_tanh", "VV", gelu_tanh_loop, ITEMS},                           \
+        {"gelu_tanh_backward", "VVV", gelu_tanh_backward_loop, ITEMS}, {"leaky_relu", "FFf", leaky_relu_loop, ITEMS},              \
         {"squared_error_gradient", "FFFf", squared_error_gradient_loop, ITEMS}, {"squared_error", "DFF", squared_error_loop, ITEMS}, \
         {"lerp_", "FFf", lerp_loop, ITEMS}, {"addcmul_", "FFFf", addcmul_loop, ITEMS},                                             \
         {"addcdiv_", "FFFf", addcdiv_loop, ITEMS}, {"adam_step", "FFFFfffffff", adam_step_loop, ITEMS}

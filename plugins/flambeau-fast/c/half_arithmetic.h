@@ -58,9 +58,14 @@ INLINE void compute_parts(const HalfArithmetic *h, int64_t number, const int dty
 static void compute_float16(void *context, int64_t number) { compute_parts(context, number, FLOAT16); }
 static void compute_bfloat16(void *context, int64_t number) { compute_parts(context, number, BFLOAT16); }
 
-/* Arguments: out, x, y, rank of all three, operation, dtype. */
+/* Arguments: out, x, y, rank of all three, operation, dtype.  Declines if a row is not contiguous. */
 static void half_arithmetic(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
+    for (int i = 0; i < 3; i++)
+        if (a[i].strides[INTEGER(3) - 1] != sizeof(uint16_t) && SIZE(i, INTEGER(3) - 1) != 1) {
+            decline();
+            return;
+        }
     HalfArithmetic h = {.a = a, .rank = INTEGER(3), .parts = pieces(SIZE(0, INTEGER(3) - 1), PART)};
     h.count = h.parts;
     for (int64_t dim = 0; dim < h.rank - 1; dim++) h.count *= SIZE(0, dim);

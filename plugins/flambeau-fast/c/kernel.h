@@ -20,8 +20,8 @@ typedef struct {
     const char *name;
     /* A letter for each argument.  F, D, L, I, U, H, Y, b, B: array of float32, float64, int64, int32, uint32, uint16, uint8, int8, bool.  i, f: number.
     Contiguous float32 arrays: C in any shape, V as a vector, R as rows `(row, column)`, P as planes `(plane, row, column)`.
-    For other arrays the call is declined, as by `decline`.  None is an empty array.  E is F of an element-wise loop; arrays of E and V may instead all
-    be float16, or bfloat16 as uint16. */
+    For other arrays the call is declined, as by `decline`.  None is an empty array.  Arrays of V may instead all be float16, or bfloat16 as
+    uint16. */
     const char *signature;
     Range *range;
     int items; /* ITEMS, ITEMS_OF_SECOND: length of the first or second array; WHOLE: the kernel splits its work itself */

@@ -48,7 +48,7 @@ static const Kernel *choose(const char **name) {
 
 static const char *format_of(char letter) {
     switch (letter) {
-    case 'F': case 'E': case 'C': case 'V': case 'R': case 'P': return "f";
+    case 'F': case 'C': case 'V': case 'R': case 'P': return "f";
     case 'D': return "d";
     case 'L': return sizeof(long) == 8 ? "l" : "q";
     case 'U': return sizeof(long) == 4 ? "L" : "I";
@@ -76,8 +76,6 @@ typedef struct {
     int64_t items, step;
 } Call;
 
-static bool is_elementwise(char letter) { return letter == 'E' || letter == 'V'; }
-
 #define BLOCK 1024 /* number of elements converted at a time */
 #define MOST_HALVES 3
 
@@ -89,7 +87,7 @@ static void run_halves(const Call *call, int64_t first, int64_t last) {
         const int64_t count = smaller(BLOCK, last - start);
         for (int i = 0; call->kernel->signature[i]; i++) {
             block[i] = call->arguments[i];
-            if (!is_elementwise(call->kernel->signature[i])) continue;
+            if (call->kernel->signature[i] != 'V') continue;
             pair[0].data = block[i].data = values[i];
             pair[1].data = (uint16_t *)call->arguments[i].data + start;
             if (i > 0) call->half->to_single(pair, 0, count);
@@ -148,10 +146,10 @@ static void run(const Kernel *kernel, const Argument *arguments, const Half *hal
 
 /* Whether an array has the dtype of its letter; arrays of an elementwise kernel may instead all be half precision. */
 static bool fits(char letter, const char *format, const Half **half, bool is_first) {
-    if (is_elementwise(letter) && is_first)
+    if (letter == 'V' && is_first)
         for (int i = 0; i < 2; i++)
             if (!strcmp(format, halves[i].format)) *half = &halves[i];
-    return !strcmp(format, is_elementwise(letter) && *half ? (*half)->format : format_of(letter));
+    return !strcmp(format, letter == 'V' && *half ? (*half)->format : format_of(letter));
 }
 
 static const int64_t nothing[4]; /* the shape, strides and memory of an absent array */

@@ -62,20 +62,13 @@ def mark_inference(result: Any) -> None:
     """In inference mode, mark the new results of a call, so that no later call records them."""
     if not is_inference_mode_enabled():
         return
-    if result.__class__ is Tensor:  # the most frequent case
-        _mark(result)
-        return
     for tensor in result if isinstance(result, (tuple, list)) else (result,):
         if isinstance(tensor, Tensor):
-            _mark(tensor)
-
-
-def _mark(tensor: Tensor) -> None:
-    if tensor._view is None:
-        tensor._inference = True
-    elif not tensor._inference:  # a view of a normal tensor: a leaf that requires grad if its base does
-        tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
-        tensor._requires_grad = tensor._view[0]._requires_grad
+            if tensor._view is None:
+                tensor._inference = True
+            elif not tensor._inference:  # a view of a normal tensor: a leaf that requires grad if its base does
+                tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
+                tensor._requires_grad = tensor._view[0]._requires_grad
 
 
 def _in_array(array: Any, key: DispatchKey) -> Any:

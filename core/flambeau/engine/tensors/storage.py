@@ -106,13 +106,17 @@ class DataStorage(Storage):
 
 
 class InferenceStorage(Storage):
-    """The storage of a tensor created in inference mode; its views are inference tensors as well."""
+    """The storage of a tensor created in inference mode; its views are inference tensors as well.
+
+    Views never have a history, so that only those of immutable arrays are needed later.
+    """
 
     __slots__ = ()
 
     def add_view(self, view: Tensor) -> None:
         view._inference = True
-        super().add_view(view)
+        if not view._key.backend.mutable:
+            super().add_view(view)
 
 
 def root_of(view: Tensor) -> Tensor:

@@ -26,11 +26,11 @@ def _flat(*arrays: Any) -> tuple[Any, ...] | None:
 
 def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
     """Return a new array that `loop` computes from the arrays, or None unless all are dense and have the same shape."""
-    flat = _flat(*arrays)
-    if flat is None:
+    shape = arrays[0].shape
+    if not is_dense(*arrays) or any(array.shape != shape for array in arrays):
         return None
-    result = np.empty(arrays[0].shape, FLOAT)  # not reshaped later, because views would be copied
-    loop(result.reshape(-1), *flat)
+    result = np.empty(shape, FLOAT)
+    loop(result, *arrays)
     return result
 
 

@@ -10,13 +10,11 @@ import numpy as np
 from flambeau_backends.numpy.packs import halves
 
 from .choice import LEAST
-from .halves import BFLOAT16, HALF
+from .halves import BFLOAT16, HALF, WORD
 from .kernels import kernels
 
 LEAST_PRODUCTS = 0 if LEAST is not None else 1 << 9  # number of multiplications below which NumPy is as fast
-WORD = np.dtype(np.uint16)  # buffers of bfloat16 do not exist
 DTYPES = {HALF: 0, BFLOAT16: 1}  # the constants FLOAT16 and BFLOAT16 of `half.h`
-NONE = np.empty(0, WORD)
 
 
 def _suit(a: Any, b: Any) -> bool:
@@ -27,7 +25,7 @@ def _product(shape: tuple[int, ...], a: Any, b: Any, bias: Any = None) -> Any:
     """Compute `a @ b + bias` for two matrices, reshaped to `shape`."""
     dtype = a.dtype
     result = np.empty(shape, WORD)
-    added = NONE if bias is None else np.ascontiguousarray(bias).view(WORD)
+    added = None if bias is None else np.ascontiguousarray(bias).view(WORD)
     kernels.half_product(result.reshape(len(a), b.shape[1]), a.view(WORD), b.view(WORD), added, DTYPES[dtype])
     return result.view(dtype)
 

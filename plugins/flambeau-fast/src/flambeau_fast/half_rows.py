@@ -10,7 +10,7 @@ import numpy as np
 
 from flambeau_backends.numpy.packs import halves
 
-from .half_matrix import DTYPES, NONE, WORD
+from .half_matrix import DTYPES, WORD
 from .kernels import kernels
 
 
@@ -47,7 +47,7 @@ def layer_norm(
     for parameter in (weight, bias):
         if parameter is not None and (parameter.dtype != dtype or parameter.size != shape[-1]):
             return None
-        parameters.append(NONE if parameter is None else np.ascontiguousarray(parameter).view(WORD).reshape(-1))
+        parameters.append(None if parameter is None else np.ascontiguousarray(parameter).view(WORD).reshape(-1))
     result = np.empty(shape, WORD)
     kernels.half_layer_norm(
         result.reshape(-1, shape[-1]), input.view(WORD).reshape(-1, shape[-1]), *parameters, eps, DTYPES[dtype]
@@ -60,7 +60,7 @@ def rms_norm_rows(input: Any, weight: Any, count: int, eps: float) -> Any:
     length = prod(shape[input.ndim - count :])
     if not input.size or not input.flags.c_contiguous or (weight is not None and weight.dtype != dtype):
         return None
-    parameter = NONE if weight is None else np.ascontiguousarray(weight).view(WORD).reshape(-1)
+    parameter = None if weight is None else np.ascontiguousarray(weight).view(WORD).reshape(-1)
     result = np.empty(shape, WORD)
     kernels.half_rms_norm(result.reshape(-1, length), input.view(WORD).reshape(-1, length), parameter, eps, DTYPES[dtype])
     return result.view(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -15,6 +16,7 @@ from .choice import FLOAT, LEAST
 from .kernels import kernels
 
 HALF, BFLOAT16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
+WORD = np.dtype(np.uint16)  # buffers of bfloat16 do not exist
 MANY = LEAST or 1 << 8  # number of elements from which these kernels are faster than NumPy, despite their call overhead
 
 
@@ -50,8 +52,10 @@ def _of_halves(loop: Callable[..., None]) -> Callable[..., Any]:
             if getattr(other, "dtype", None) != dtype or other.shape != shape or not other.flags.c_contiguous:
                 return None
         result = np.empty(shape, dtype)
-        arrays = [array.reshape(-1) for array in (result, input, *others)]
-        loop(*(arrays if dtype == HALF else [array.view(np.uint16) for array in arrays]))  # no bfloat16 buffers exist
+        if dtype == HALF:
+            loop(result, input, *others)
+        else:
+            loop(result.view(WORD), input.view(WORD), *[other.view(WORD) for other in others])
         return result
 
     return kernel
@@ -62,31 +66,32 @@ halves.LOOPS.update({name: _of_halves(getattr(kernels, name)) for name in LOOPS}
 
 # --- arithmetic with broadcasting ---------------------------------------------------------------------------------
 
-WORD = np.dtype(np.uint16)
 SUM, DIFFERENCE, PRODUCT, QUOTIENT, NEGATED = range(5)  # the operations of `half_arithmetic.h`
 
 
+@lru_cache(1024)
+def _common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the shape of the result; None if it has few elements or the shapes do not broadcast."""
+    try:
+        shape = np.broadcast_shapes(first, second)
+    except ValueError:
+        return None
+    return shape if shape and prod(shape) >= MANY else None
+
+
 def _by_rows(operation: int, input: Any, other: Any) -> Any:
-    """Compute an operation on arrays that broadcast; None if a row of the last dimension is not contiguous."""
-    dtype, rank = input.dtype, max(input.ndim, other.ndim)
-    if other.dtype != dtype or not rank:
+    """Compute an operation on arrays that broadcast; the kernel declines if a row of the last dimension is not contiguous."""
+    dtype, shape = input.dtype, _common_shape(input.shape, other.shape)
+    if shape is None or other.dtype != dtype:
         return None
-    arrays = [
-        array if array.ndim == rank else array.reshape((1,) * (rank - array.ndim) + array.shape) for array in (input, other)
-    ]
-    shape = tuple([m if n == 1 else n for n, m in zip(arrays[0].shape, arrays[1].shape, strict=True)])
-    if prod(shape) < MANY:
-        return None
-    for array in arrays:
-        if array.strides[-1] != 2 and array.shape[-1] != 1:
-            return None
-        if array.shape != shape and any(n not in (1, m) for n, m in zip(array.shape, shape, strict=True)):
-            return None
-    same_order = arrays[0].shape == shape == arrays[1].shape and arrays[0].strides == arrays[1].strides
-    result = np.empty_like(arrays[0], WORD) if same_order else np.empty(shape, WORD)
-    if result.strides[-1] != 2:
-        return None
-    kernels.half_arithmetic(result, arrays[0].view(WORD), arrays[1].view(WORD), rank, operation, int(dtype != HALF))
+    rank, first, second = len(shape), input.view(WORD), other.view(WORD)
+    if first.ndim != rank:
+        first = first.reshape((1,) * (rank - first.ndim) + first.shape)
+    elif second.ndim != rank:
+        second = second.reshape((1,) * (rank - second.ndim) + second.shape)
+    has_same_order = input.strides == other.strides and input.shape == other.shape
+    result = np.empty_like(first) if has_same_order else np.empty(shape, WORD)
+    kernels.half_arithmetic(result, first, second, rank, operation, 0 if dtype == HALF else 1)
     return result.view(dtype)
 
 
@@ -95,10 +100,10 @@ def _arithmetic(name: str, operation: int) -> Callable[..., Any]:
     loop = halves.LOOPS[name]
 
     def kernel(input: Any, other: Any) -> Any:
-        result = loop(input, other)
-        if result is None and isinstance(other, np.ndarray):
-            return _by_rows(operation, input, other)
-        return result
+        if not isinstance(other, np.ndarray):
+            return None
+        result = loop(input, other) if input.shape == other.shape else None
+        return _by_rows(operation, input, other) if result is None else result
 
     return kernel
 

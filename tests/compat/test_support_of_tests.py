@@ -97,3 +97,24 @@ def test_decorators_and_the_seed_of_tests(monkeypatch):
     drawn = torch.rand(3)
     torch.manual_seed(5)
     assert torch.equal(drawn, torch.rand(3))
+
+
+@pytest.mark.parametrize("checkpoint_activations", [False, True])
+def test_the_transformer_of_the_tests_of_dtensor(checkpoint_activations):
+    from flambeau.testing._internal.distributed._tensor.common_dtensor import ModelArgs, Transformer
+
+    torch.manual_seed(0)
+    model = Transformer(ModelArgs(dropout_p=0.0, checkpoint_activations=checkpoint_activations))
+    scores = model(torch.arange(8)[None])
+    scores.sum().backward()
+    total = sum(parameter.grad.abs().sum() for parameter in model.parameters())
+    assert scores.shape == (1, 8, 8) and model.output.weight is model.tok_embeddings.weight
+    torch.testing.assert_close(scores.sum().item(), 69.05679, rtol=1e-4, atol=0)
+    torch.testing.assert_close(total.item(), 8215.277, rtol=1e-4, atol=0)
+
+
+def test_the_model_of_the_tests_of_quantization():
+    from flambeau.testing._internal.common_quantization import TestHelperModules
+
+    model = TestHelperModules.EmbeddingConvLinearModule()
+    assert model(torch.zeros(2, 4, dtype=torch.int64)).shape == (2, 2, 8)

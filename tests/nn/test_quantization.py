@@ -216,3 +216,21 @@ def test_configurations_make_a_new_module_each_time() -> None:
 def test_stubs_pass_what_comes() -> None:
     layer, x = nn.Linear(2, 3), torch.randn(4, 2)
     assert torch.equal(quantization.QuantWrapper(layer)(x), layer(x))
+
+
+def test_measures_of_the_difference_between_results():
+    from flambeau.ao.ns.fx.utils import compute_cosine_similarity, compute_normalized_l2_error, compute_sqnr
+
+    x, y = torch.tensor([3.0, 4.0]), torch.tensor([3.0, 3.0])
+    assert compute_sqnr(x, y).item() == pytest.approx(13.9794, rel=1e-5)
+    assert compute_normalized_l2_error([x], [y])[0].item() == pytest.approx(0.2)
+    assert compute_cosine_similarity(x, y).item() == pytest.approx(0.9899495)
+
+
+def test_qconfigs_can_be_removed():
+    from flambeau.ao.quantization.quantize import _remove_qconfig
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    model.qconfig = model[0].qconfig = torch.ao.quantization.default_dynamic_qconfig
+    _remove_qconfig(model)
+    assert not hasattr(model, "qconfig") and not hasattr(model[0], "qconfig")

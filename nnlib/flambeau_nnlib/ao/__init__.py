@@ -1,5 +1,5 @@
-"""Optimization of models: `torch.ao`. It contains `nn`, `pruning` and `quantization`."""
+"""Optimization of models: `torch.ao`. It contains `nn`, `ns`, `pruning` and `quantization`."""
 
-from . import nn, pruning, quantization
+from . import nn, ns, pruning, quantization
 
-__all__ = ["nn", "pruning", "quantization"]
+__all__ = ["nn", "ns", "pruning", "quantization"]

@@ -28,6 +28,13 @@ _CLASSES: dict[Any, Any] = {
 }
 
 
+def _remove_qconfig(module: Module) -> None:
+    """Delete the attribute `qconfig` of a module and of all its submodules."""
+    for each in module.modules():
+        if hasattr(each, "qconfig"):
+            del each.qconfig
+
+
 def quantize_dynamic(
     model: Module,
     qconfig_spec: Any = None,

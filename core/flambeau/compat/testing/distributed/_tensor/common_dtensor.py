@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .....engine.devices.aliases import private_names
 from ...common_fsdp import FSDPTest
 
 __all__ = ["DTensorTestBase", "with_comms"]
+
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 
 class DTensorTestBase(FSDPTest):

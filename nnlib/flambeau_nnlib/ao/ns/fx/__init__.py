@@ -1,0 +1,5 @@
+"""`torch.ao.ns.fx`: measures of the difference between two results."""
+
+from . import utils
+
+__all__ = ["utils"]

@@ -42,9 +42,11 @@ def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
 hooks.batches, hooks.forward, hooks.materialize = VmapHooks(), DualHooks(), materialized_for
 hooks.below_autograd, hooks.compute_on_wrappers = wrappers.below_autograd, wrappers.compute_on_wrappers
 hooks.call_aten_operator, hooks.prepare_dispatching = wrappers.call_aten_operator, wrappers.prepare_dispatching
+hooks.write_wrapper = wrappers.write_wrapper
 hooks.sparse = lambda name: getattr(import_module("flambeau.sparse"), name)
 hooks.nested = lambda name: getattr(import_module("flambeau.nested"), name)
 hooks.operator = lambda *arguments: import_module("flambeau._ops").operator_of(*arguments)
+hooks.dispatched_call = lambda *arguments: import_module("flambeau._ops").dispatched_call(*arguments)
 
 # --- hooks of storages and of pickle ------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from ..engine.calls.facts import facts_of
 from ..engine.calls.overriding import are_direct, handle_torch_function, has_torch_function, relevant, should_offer
 from ..engine.calls.schema import FunctionSchema
 from ..engine.devices.aliases import private_value
-from ..extension.schemas import as_operator, missing_operator, namespace_of, overload, schemas
+from ..extension.schemas import as_operator, missing_operator, namespace_of, operator_call, overload, schemas
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
 
@@ -285,6 +285,23 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
         packet = OpOverloadPacket(namespace, aten)
         return packet.add(form, function or known, None)
     return getattr(getattr(getattr(ops, namespace), aten), form)  # type: ignore[no-any-return]  # what `__getattr__` finds
+
+
+def dispatched_call(
+    name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
+    """Return the operator that `__torch_dispatch__` receives, and its arguments in the form and order of its schema.
+
+    The parameters are those of `operator_of`; the arguments are those of `function`.
+    """
+    operator = operator_of(name, function, args, kwargs)
+    is_known = getattr(ops.aten, operator._packet.__name__, None) is operator._packet if operator.namespace == "aten" else False
+    if not is_known or function is None or "out" in kwargs:
+        return operator, args, kwargs
+    call = operator_call(operator._packet.__name__, function, args, kwargs)
+    if call is None:
+        return operator, args, kwargs
+    return getattr(operator._packet, call.schema.overload_name or "default"), tuple(call.args), call.kwargs
 
 
 @functools.cache

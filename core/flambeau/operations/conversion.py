@@ -26,10 +26,20 @@ from ..engine.tensors.tensor import Tensor, attach, wrap
 from ..engine.values import dtypes
 from ..engine.values.constants import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
+
+def _to_copy_call(input: Tensor, key: DispatchKey, source: DispatchKey) -> tuple[str, Tensor, dict[str, Any]]:
+    """Return the call of PyTorch's operator, with the device if it changes; with the dtype if it or nothing else changes."""
+    moves = key.device != source.device
+    changes: dict[str, Any] = {"device": key.device} if moves else {}
+    if key.dtype is not source.dtype or not moves:
+        changes["dtype"] = key.dtype
+    return "_to_copy", input, changes
+
+
 _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target),
     kind=Kind.CONVERSION, public=False, method=False, out=False,
-    grad_fn="ToCopyBackward0",
+    grad_fn="ToCopyBackward0", dispatches=_to_copy_call,
     input=lambda F, g, target, source: _move_gradient_back(g, target, source),  # the gradient keeps the dtype of `target`
 )  # fmt: skip
 
@@ -51,6 +61,9 @@ def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bo
     A lazily conjugated or negated tensor may stay lazy; with `writing`, it is materialized.
     """
     source = input._key
+    if source.wraps:
+        key = source.to(key.dtype).on(key.device)
+        return _cast(input, key, source) if copy or key is not source else input
     if type(source) is not type(key) or type(source) is not DispatchKey:
         if source.materialized is key and not copy and not writing:
             return input
@@ -329,6 +342,7 @@ def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 _contiguous_copy = op(
     "contiguous", lambda xp, input: xp.asarray(input, copy=True),
     kind=Kind.CONVERSION, public=False, method=False, out=False, operator="clone",
+    dispatches=lambda input: ("clone", input, {"memory_format": contiguous_format}),
     grad_fn="CloneBackward0", input=lambda F, g: g,
 )  # fmt: skip
 

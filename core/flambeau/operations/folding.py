@@ -181,6 +181,7 @@ def _check_columns(input: Tensor, space: Sizes, kernel: Sizes, dilation: Sizes, 
 _unfolded = op(
     "unfold", lambda xp, input, /, dim, size, step, backend: _windows(input, dim, size, step, backend),
     kind=Kind.VIEW, view=True, public=False, method=False,
+    dispatches=lambda input, dim, size, step, backend: ("unfold", input, dim, size, step),
     input=lambda F, g, input_shape, dim, size, step, backend: F.unfold_backward(g, input_shape, dim, size, step, backend),
 )  # fmt: skip
 

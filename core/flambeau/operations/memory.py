@@ -86,9 +86,14 @@ def replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given
     return xp.reshape(xp.take(memory, flat(target), axis=0), target.size)
 
 
+def _strided_call(input: Tensor, size: Any, stride: Any, offset: int, *_: Any) -> tuple[Any, ...]:
+    """Return the call of PyTorch's operator, without the offset if it is that of the input."""
+    return "as_strided", input, list(size), list(stride), None if offset == input.storage_offset() else offset
+
+
 _strided = op(
     "as_strided", _strided_forward,
-    kind=Kind.VIEW, view=True, public=False, method=False,
+    kind=Kind.VIEW, view=True, public=False, method=False, dispatches=_strided_call,
     input=lambda F, g, size, stride, offset, given: F.replaced(g, Place(size, stride, offset), given, given),
 )  # fmt: skip
 op(
@@ -137,7 +142,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     if start < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {start}")
     needed = start + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
-    if needed > length:
+    if needed > length and not input._key.wraps:  # the class checks its memory
         item = input.element_size()
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {item} "

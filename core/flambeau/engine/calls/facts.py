@@ -178,7 +178,8 @@ class Facts:
     """The name of PyTorch's operator, if it is not the operation's name: `"clone"` for `contiguous`."""
     dispatches: Callable[..., tuple[Any, ...]] | None = None
     """A function of this operation's arguments that returns the name and the arguments of the operator that PyTorch passes to
-    `__torch_dispatch__` instead: `lambda input, dim: ("_softmax", input, dim, False)`."""
+    `__torch_dispatch__` instead: `lambda input, dim: ("_softmax", input, dim, False)`.  A dictionary after the arguments contains
+    the keyword arguments."""
     single_operator: bool = False
     """Whether `__torch_dispatch__` receives a composite function as one operator, if autograd does not record it."""
     returns_bool: bool = False

@@ -53,6 +53,8 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             values = overriding.relevant([self, *args, *kwargs.values()])
             if overriding.should_offer(values, name=method.__name__):
                 return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
+            if self._key.wraps:
+                return hooks.write_wrapper(method.__name__, self, args, kwargs)
             if state.dispatching and write_by_dispatch(f"{name}_", self, values, (self, *args), kwargs):
                 return self
         check_writable(self)

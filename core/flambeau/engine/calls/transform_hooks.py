@@ -97,9 +97,13 @@ class Hooks:
         self.compute_on_wrappers: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
         self.call_aten_operator: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
         """Calls `__torch_dispatch__` for the operator of a name; set by `flambeau.layouts.subclasses`."""
+        self.write_wrapper: Callable[[str, Tensor, tuple[Any, ...], dict[str, Any]], Tensor]
+        """Computes an in-place method, such as `add_`, of a wrapper subclass; set by `flambeau.layouts.subclasses`."""
         self.operator: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], Any]
         """Returns the operator of `torch.ops.aten` that `__torch_dispatch__` receives, given a name, the function that computes
         it (or None), and the arguments; set by the package `flambeau`."""
+        self.dispatched_call: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], tuple[Any, tuple[Any, ...], dict[str, Any]]]
+        """Returns that operator with its arguments, converted to the form of its schema; set by the package `flambeau`."""
         self.sparse: Callable[[str], Any]
         """Imports `flambeau.sparse` and returns its attribute of a name; set by the package `flambeau`."""
         self.nested: Callable[[str], Any]

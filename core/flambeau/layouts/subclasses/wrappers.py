@@ -24,7 +24,7 @@ from ...engine.tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
 from ...engine.tensors.storage import Storage
 from ...engine.tensors.tensor import Tensor, new
 from ...engine.values import dtypes
-from ...engine.values.constants import contiguous_format, sparse_coo, strided
+from ...engine.values.constants import sparse_coo, strided
 from ...operations.creation.from_data import as_tensor
 from ...operations.indexing.subscripts import raw_index
 
@@ -160,21 +160,22 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
     else:
         name = op.name
         public, args, kwargs = overriding.public_call(op, tensors, params, out)
-        if "backend" in op.param_names:
-            public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
+        elif "backend" in op.param_names and not op.facts.dispatches:
+            public, args = _without_backend(op, tensors, params)
         elif op.facts.dispatches:
             name, *arguments = op.facts.dispatches(*tensors, *params)
-            public, args, kwargs = None, _without_defaults(name, arguments), {}  # type: ignore[assignment]  # None for PyTorch's operator
-        elif op.name == "contiguous":  # PyTorch calls the operator `clone` for it
-            kwargs = {"memory_format": contiguous_format}
+            kwargs = arguments.pop() if isinstance(arguments[-1], dict) else {}
+            public, args = None, _without_defaults(name, arguments)  # type: ignore[assignment]  # None for PyTorch's operator
         elif op.name == "index":
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
             public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # None for PyTorch's operator
-        result = call_torch_dispatch(hooks.operator(name, public, args, kwargs), args, kwargs)
+        result = call_torch_dispatch(*hooks.dispatched_call(name, public, args, kwargs))
     tracked = op.differentiable and grad_flag.get() and not is_inference_mode_enabled()
     if not tracked or not any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors):
+        return result
+    if _dtype_of(result).category < dtypes.FLOATING:  # a conversion to integers has no gradient
         return result
     state.on_tensors = True
     place = next(tensor for tensor in tensors if isinstance(tensor, Tensor)).device
@@ -252,12 +253,10 @@ def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any,
     """Return a function and its arguments for an operation whose parameters include a `backend`.
 
     The arguments end before `backend`, because the inner tensors may have another backend.  The function calls the operation with
-    the backend of its first argument and the remaining parameters.  It is None if PyTorch has an operator of the same name.
+    the backend of its first argument and the remaining parameters.
     """
     place = op.param_names.index("backend")
     args = (*tensors, *(list(value) if isinstance(value, tuple) else value for value in params[:place]))
-    if op.name in _ATEN_NAMES:
-        return None, args
 
     def function(*args: Any) -> Any:
         return op.function(*args, args[0]._key.backend, *params[place + 1 :])
@@ -266,7 +265,6 @@ def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any,
     return function, args
 
 
-_ATEN_NAMES = frozenset({"unfold", "as_strided"})
 _BASIC_INDEXING = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
 
 
@@ -360,29 +358,6 @@ def _detach(self: Tensor) -> Tensor:
     return detached  # type: ignore[no-any-return]  # a class may return anything
 
 
-def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    options = {name: value for name, value in kwargs.items() if value is not None and name not in ("copy", "other")}
-    other = kwargs.get("other")
-    for argument in args:
-        if isinstance(argument, Tensor):
-            other = argument
-        elif isinstance(argument, dtypes.dtype):
-            options["dtype"] = argument
-        elif isinstance(argument, (str, device)):
-            options["device"] = argument
-    if other is not None:
-        options |= {"dtype": other.dtype, "device": other.device}
-    if "device" in options:
-        options["device"] = canonical(device(options["device"]))
-    if (
-        options.get("dtype", self.dtype) is self.dtype
-        and options.get("device", self.device) == self.device
-        and not kwargs.get("copy")
-    ):
-        return self
-    return call_aten_operator("_to_copy", (self,), options)  # type: ignore[no-any-return]  # a class may return anything
-
-
 def _item(self: Tensor) -> Any:
     if self.numel() != 1:
         raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
@@ -422,21 +397,26 @@ def _replace_inner(target: Tensor, source: Tensor) -> None:
 
 
 def _inplace_method(name: str) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if not _is_tracked((self, *args)):
-            call_aten_operator(name, (self, *args), kwargs)
-            (self._storage or self._own_storage()).version += 1
-            return self
-        if self._requires_grad and self._node is None:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        result = getattr(_copy_with_history(self), name.rstrip("_"))(*args, **kwargs)
-        hooks.forward.overwrite(self, result)
-        _replace_inner(self, result)
-        self._node, self._requires_grad = result._node, result._requires_grad
-        self._storage = Storage()
-        return self
+    return lambda self, *args, **kwargs: write_wrapper(name, self, args, kwargs)
 
-    return method
+
+def write_wrapper(name: str, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Compute the in-place method `name` of a wrapper.
+
+    If autograd records the call, the class computes the functional operator, whose inner tensors replace those of the wrapper.
+    """
+    if not _is_tracked((self, *args)):
+        call_aten_operator(name, (self, *args), kwargs)
+        (self._storage or self._own_storage()).version += 1
+        return self
+    if self._requires_grad and self._node is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    result = getattr(_copy_with_history(self), name.rstrip("_"))(*args, **kwargs)
+    hooks.forward.overwrite(self, result)
+    _replace_inner(self, result)
+    self._node, self._requires_grad = result._node, result._requires_grad
+    self._storage = Storage()
+    return self
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -483,14 +463,6 @@ def _is_shared(self: Tensor) -> bool:
 
 
 _NOT_ROUTED = frozenset({"requires_grad_", "detach_", "share_memory_", "rename_"})
-_CONVERSIONS = {
-    "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "long": dtypes.int64,
-    "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
-}  # fmt: skip
-
-
-def _conversion_method(target: Any) -> Callable[..., Any]:
-    return lambda self, **options: self.to(target)
 
 
 def _new_method(name: str) -> Callable[..., Any]:
@@ -512,9 +484,7 @@ def prepare_dispatching(cls: type[Tensor]) -> None:
 
     Methods in the table of operations call it already.
     """
-    methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _conversion_method("cpu")}
-    methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
-    methods |= {name: _conversion_method(dtype) for name, dtype in _CONVERSIONS.items()}
+    methods: dict[str, Any] = {"detach": _detach}
     methods |= {name: _operator_method(name) for name in (*declared("single_operator"), "matmul")} | {
         "__matmul__": _operator_method("matmul")
     }

@@ -88,6 +88,13 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     return narrow(input, dim, start, length).clone()
 
 
+def _split_call(input: Any, sizes: Sequence[int], dim: int) -> tuple[str, Any, Any, int]:
+    """Return the call of PyTorch's operator: with one size if the parts have equal sizes, except a smaller last part."""
+    if all(size == sizes[0] for size in sizes[:-1]) and sizes[-1] <= sizes[0]:
+        return "split", input, sizes[0], dim
+    return "split_with_sizes", input, list(sizes), dim
+
+
 def _split_forward(xp: Any, input: Any, /, sizes: Sequence[int], dim: int) -> list[Any]:
     before: tuple[Any, ...] = (slice(None),) * dim
     parts, start = [], 0
@@ -100,7 +107,7 @@ def _split_forward(xp: Any, input: Any, /, sizes: Sequence[int], dim: int) -> li
 _split = op(
     "split", _split_forward,
     kind=Kind.VIEW, view=True, returns_list=True, public=False, method=False,
-    vjp=lambda F, g, sizes, dim: (F.cat(g, dim),),
+    vjp=lambda F, g, sizes, dim: (F.cat(g, dim),), dispatches=_split_call,
     schema=(
         "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
         "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",

@@ -178,6 +178,8 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
     try:
         return _reshaped(self, new_shape)
     except RuntimeError as error:
+        if self._key.wraps:  # the error of a class
+            raise
         inferred_shape(new_shape, self._array.shape)  # this call raises an error if the number of elements differs
         self._key.materialize(self)  # this call raises an error if the memory of the tensor is too small
         raise _cannot_view(self) from error

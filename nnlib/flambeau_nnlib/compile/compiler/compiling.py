@@ -26,9 +26,11 @@ from flambeau.extension.capture import (
     capture,
     describe,
     is_recording,
+    tensors_in,
     verified,
 )
 from flambeau.extension.taking_turns import exclusive, replaying
+from flambeau.library.dispatch_modes import is_traceable_wrapper_subclass
 from flambeau.utils import pytree
 
 from ... import nn
@@ -225,7 +227,10 @@ class CompiledFunction:
                 self._backend = refused.missed
                 return result
         except NotCapturable as error:  # raised before the function was called
-            self._give_up(str(error))
+            if any(map(is_traceable_wrapper_subclass, tensors_in(args, kwargs))):
+                self.reason = str(error)  # the class of a wrapper computes in Python: no graph is broken
+            else:
+                self._give_up(str(error))
             return self.function(*args, **kwargs)
         if not dependencies.is_unchanged():
             self._attempts += 1

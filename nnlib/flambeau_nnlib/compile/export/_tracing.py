@@ -31,6 +31,7 @@ from ..higher_order import cond, while_loop
 from ._errors import GuardOnDataDependentSymNode, UserError
 from ._operators import COMPOSITES, PROPERTIES, Call, aten, public_path, to_operator_call
 from ._sizes import Known, SizeExpression, SizeGuards, concrete, infer_dynamic_sizes, is_symbolic
+from ._wrappers import compute_by_class, has_wrapper
 
 __all__ = ["Recording", "TensorSpec", "user_frames"]
 
@@ -105,6 +106,7 @@ class Recording(TorchFunctionMode):
         self.lifted: list[Any] = []  # values of the enclosing graph that a branch uses
         self.submodules: dict[str, nn.Module] = {}
         self.lifted_numbers: list[tuple[Any, Node]] = []
+        self.computed_by_class: Any = None  # the function that a class of wrapper subclasses computes now
         self.follows_grad_mode = torch.is_grad_enabled()
         self.without_grad: dict[int, Tensor] = {}  # by `id`: results computed under `no_grad` from tensors that require gradients
 
@@ -284,6 +286,8 @@ class Recording(TorchFunctionMode):
             return trace_control_flow(self, func, *args)
         if func is torch.autograd.grad:
             return self._trace_gradients(*args, **kwargs)
+        if has_wrapper(args, kwargs):
+            return compute_by_class(self, func, types, args, kwargs)
         name = public_path(func)
         short = name.rpartition(".")[2]
         own = getattr(self, f"_trace_{short.strip('_')}", None) if short in _OWN else None

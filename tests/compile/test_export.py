@@ -576,6 +576,28 @@ def test_repeats_as_a_number_keep_the_size_symbolic():
     assert str(by_tensor).startswith("u")
 
 
+def test_assignments_at_indices():
+    """The indices mix tensors with slices, numbers, None and an ellipsis.  PyTorch computes the same."""
+    rows, columns = torch.tensor([1]), torch.tensor([0, 2])
+
+    class Assigning(nn.Module):
+        def forward(self, x, v):
+            x = x.clone()
+            x[..., rows, columns] = v
+            x[1, :, columns] = 7.0
+            x[x > 5] = -1.0
+            x[:, [0, 1]] = x[:, [1, 0]]
+            x[0, 1:, rows] = v.sum()
+            x[None, ..., 0] += 3.0
+            return x
+
+    x, v = torch.arange(18.0).reshape(2, 3, 3), torch.tensor([10.0, 20.0])
+    expected = [[[2.0, 4.0, -1.0], [3.0, 30.0, 2.0], [2.0, 30.0, -1.0]], [[2.0, -1.0, -1.0]] * 3]
+    program = export(Assigning(), (x, v))
+    assert program.module()(x, v).tolist() == Assigning()(x, v).tolist() == expected
+    assert program.module()(x + 1, v * 2).equal(Assigning()(x + 1, v * 2))
+
+
 def test_traced_functions_keep_the_order_of_arguments():
     from flambeau.fx.experimental.proxy_tensor import make_fx
 

@@ -81,6 +81,12 @@ def test_default_dtype() -> None:
     assert torch.tensor(1.0).dtype is torch.float32 and torch.Storage is torch.FloatStorage
     with pytest.raises(TypeError, match="only floating-point types"):
         torch.set_default_dtype(torch.int64)
+    for wrong in (torch.float32, 3, None):
+        with pytest.raises(TypeError, match="invalid type object"):
+            torch.set_default_tensor_type(wrong)
+    for unknown in ("float", "torch.float", int):
+        with pytest.raises(ValueError, match="invalid type: '"):
+            torch.ones(1).type(unknown)
 
 
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty"])

@@ -455,6 +455,14 @@ def test_a_batch_of_weights_for_wrappers(wrapped):
     assert gradient.b.tolist() == [[6, 0], [0, 8]]
 
 
+def test_vmap_of_functions_that_use_wrappers():
+    x = Pair(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    product = torch.vmap(lambda factor: factor * x)(torch.tensor([1.0, 10.0]))
+    assert product.a.tolist() == [[1, 2], [10, 20]] and product.b.tolist() == [[3, 4], [30, 40]]
+    same = torch.vmap(lambda _: torch.zeros_like(x), out_dims=1)(torch.ones(3))
+    assert type(same) is Pair and same.a.tolist() == [[0, 0, 0]] * 2
+
+
 def _dual(function):
     with torch.autograd.forward_ad.dual_level():
         x = Pair(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]))

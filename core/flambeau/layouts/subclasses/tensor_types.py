@@ -201,12 +201,15 @@ def find_type(spec: Any) -> TensorType:
         return spec
     if isinstance(spec, type) and issubclass(spec, Tensor):
         return _default_type
-    *_, device_type, name = ("cpu", *str(spec).split(".")[1:])
+    if not isinstance(spec, (str, type)):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    text = spec if isinstance(spec, str) else spec.__name__
+    *_, device_type, name = ("cpu", *text.removeprefix("torch.").split("."))
     if name == "Tensor":
         return tensor_type(_default_type.dtype, device_type)
     table = TENSOR_TYPES.get(device_type, {})
-    if not str(spec).startswith("torch.") or name not in table:
-        raise ValueError(f"invalid type: '{spec}'")
+    if not text.startswith("torch.") or name not in table:
+        raise ValueError(f"invalid type: '{text}'")
     return table[name]
 
 
@@ -282,6 +285,8 @@ def set_default_tensor_type(t: Any, /) -> None:
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."
     )
+    if not isinstance(t, (str, TensorType)):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
     tensor_type_ = find_type(t)
     if not tensor_type_.dtype.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {tensor_type_.dtype}")

@@ -57,7 +57,7 @@ def vmap(
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
         size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
-        if any(isinstance(leaf, Tensor) and leaf._key.wraps for leaf in leaves):
+        if any(map(_is_wrapper, leaves)):
             return _member_by_member(func, size, dims, leaves, spec, out_dims, kwargs)
         if chunk_size is None or chunk_size >= size:
             return _flat_vmap(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
@@ -85,7 +85,14 @@ def _flat_vmap(
     inside = _create_batched_inputs(dims, leaves, level, spec)
     with going_on(level):
         output = func(*inside, **kwargs)
+    if any(map(_is_wrapper, flatten(output)[0])):  # the function uses wrapper subclasses that are not arguments
+        return _member_by_member(func, size, dims, leaves, spec, out_dims, kwargs)
     return _unwrap_batched(output, out_dims, level, size, func)
+
+
+def _is_wrapper(leaf: Any) -> bool:
+    """Whether a value is a wrapper subclass, which has no array."""
+    return isinstance(leaf, Tensor) and leaf._key.wraps
 
 
 def _member_by_member(

@@ -514,17 +514,11 @@ class Recording(TorchFunctionMode):
             return end.value
 
     def _trace_setitem(self, tensor: Tensor, index: Any, value: Any) -> None:
-        indices = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(each, (Tensor, list)) for each in indices):
-            simple = [slice(None) if isinstance(each, (Tensor, list)) else each for each in indices]
-            if all(isinstance(each, slice) and each == slice(None) for each in simple):
-                places = [_as_index(each) if isinstance(each, (Tensor, list)) else None for each in indices]
-                values = value if isinstance(value, Tensor) else self._trace_tensor(value, dtype=tensor.dtype)
-                self.emit(aten("index_put_", [tensor, places, values], None, "default"))
-                return
-            raise RuntimeError(f"torch.export: assignment to a tensor at index {index} is not supported\n{_where()}")
-        part = self.emit_steps(_indexing_operators(tensor, index))
-        if isinstance(value, Tensor):
+        part, places = self.emit_steps(_indexing_views(tensor, index))
+        if places:
+            values = value if isinstance(value, Tensor) else self._trace_tensor(value, dtype=tensor.dtype)
+            self.emit(aten("index_put_", [part, places, values], None, "default"))
+        elif isinstance(value, Tensor):
             self.emit(aten("copy_", [part, value]))
         else:
             self.emit(aten("fill_", [part, self._trace_tensor(value, dtype=tensor.dtype)]))
@@ -621,7 +615,18 @@ def _as_index(each: Any) -> Tensor:
 
 
 def _indexing_operators(tensor: Tensor, index: Any) -> Any:
-    """Translate indexing to operators: `select` for numbers, `slice` for slices, `unsqueeze` for None, `index` for tensors."""
+    """Translate indexing to operators: those of `_indexing_views`, then `index` for tensors."""
+    part, places = yield from _indexing_views(tensor, index)
+    if places:
+        part = yield aten("index", [part, places])
+    return part
+
+
+def _indexing_views(tensor: Tensor, index: Any) -> Any:
+    """Translate numbers to `select`, slices to `slice`, and None to `unsqueeze`.
+
+    Return the resulting view, and the list of the tensors that index it, which has None for dimensions without an index.
+    """
     indices = list(index) if isinstance(index, tuple) else [index]
     taken = sum(
         each.dim()
@@ -655,15 +660,13 @@ def _indexing_operators(tensor: Tensor, index: Any) -> Any:
             raise RuntimeError(f"torch.export: the index {index} is not supported\n{_where()}")
         else:
             result = yield aten("select", [result, dim, each])
-    if places:
-        listed: list[Any] = []
-        for at in sorted(places):
-            listed += [None] * (at - len(listed))
-            listed.append(places[at])
-        result = yield aten("index", [result, listed])
-    elif result is tensor:
+    listed: list[Any] = []
+    for at in sorted(places):
+        listed += [None] * (at - len(listed))
+        listed.append(places[at])
+    if result is tensor and not listed:
         result = yield aten("alias", [tensor])
-    return result
+    return result, listed
 
 
 # --- control flow -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 
 from .autograd.backward import backward_method
 from .compat.volatile import reinforce, volatile
+from .engine.calls import overriding
 from .engine.calls.transform_hooks import hooks
 from .engine.tensors.storage import Storage, StorageBase
 from .engine.tensors.tensor import Tensor, attach
@@ -81,3 +82,7 @@ _attach_named(
 )
 _attach_named(__array_wrap__=interchange.array_wrap, __dlpack_device__=interchange.dlpack_device)
 _attach_named(__array_namespace__=_array_namespace, __cuda_array_interface__=property(interchange.cuda_array_interface))
+
+Tensor._is_plain, Tensor._offer = staticmethod(overriding.is_plain), staticmethod(overriding.handle_torch_function)
+for _name in ("type", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"):
+    setattr(Tensor, _name, overriding.reoffered(getattr(Tensor, _name)))

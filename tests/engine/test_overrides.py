@@ -508,3 +508,24 @@ def test_grad_passes_tuples_to_overrides():
 def test_functions_that_are_imported_when_first_used_belong_to_torch(name):
     assert getattr(torch, name).__module__ == torch.__name__
     assert pickle.loads(pickle.dumps(getattr(torch, name))) == getattr(torch, name)
+
+
+@pytest.mark.parametrize(("name", "args"), [
+    ("detach", ()), ("type", (torch.float64,)), ("new_zeros", (2,)),
+    ("new_ones", (2,)), ("new_empty", (2,)), ("new_full", ((2,), 1.0)), ("new_tensor", ([1.0],)), ("clone", ()),
+])  # fmt: skip
+def test_overridden_methods_that_call_super_keep_the_class(name, args):
+    calls = []
+
+    class Own(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            calls.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    setattr(Own, name, lambda self, *args: getattr(super(Own, self), name)(*args))
+    x = torch.ones(2).as_subclass(Own)
+    assert type(getattr(x, name)(*args)) is Own
+    assert type(getattr(torch.Tensor, name)(x, *args)) is Own
+    assert calls == [name] * 2
+    assert type(getattr(torch.Tensor, name)(torch.nn.Parameter(torch.ones(2)), *args)) is torch.Tensor

@@ -462,6 +462,27 @@ def offered(function: Callable[..., Any]) -> Callable[..., Any]:
     return _offered_method(function)
 
 
+def reoffered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a method of Tensor whose body creates a plain tensor: `super().method()` in a subclass calls `__torch_function__`.
+
+    The default `__torch_function__` converts the result to the subclass.  Other methods do not need this, because the operations
+    in them call `__torch_function__`.
+    """
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_plain(self):
+            return function(self, *args, **kwargs)
+        return handle_torch_function(method, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+
+    return method
+
+
+def is_plain(self: Tensor) -> bool:
+    """Whether the tensor's class overrides no calls, or is computing a call that it overrides."""
+    return type(self) in _ORDINARY or disabled.get() or not overriding(self)
+
+
 def method_for_operator(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
     """Return the method that `__torch_function__` receives for `operator`: `Tensor.add` for `__add__`, else `function`."""
     known: Callable[..., Any] = getattr(Tensor, OPERATOR_METHODS[operator]) if operator in OPERATOR_METHODS else function

@@ -8,7 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from ..devices.devices import DispatchKey, device
 from ..devices.state import state
@@ -61,6 +61,8 @@ class Tensor(Members):
     _storage: Storage | None  # version counter, shared with the views; created when first needed
     _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # for a view: (base, operation, parameters, recorded)
     _inference = False
+    _is_plain: ClassVar[Callable[[Tensor], bool]]  # whether `__torch_function__` is not called; set in `registrations.py`
+    _offer: ClassVar[Callable[..., Any]]  # calls `__torch_function__`; set in `registrations.py`
     _has_hooks = False  # for leaves: whether there are hooks or a `grad_dtype` to apply
     name: str | None = None
     __array_priority__ = 1000  # makes `numpy_array * tensor` call the tensor's operator
@@ -455,6 +457,8 @@ class Tensor(Members):
 
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and version counter but no history."""
+        if type(self) is not Tensor and not Tensor._is_plain(self):
+            return Tensor._offer(Tensor.detach, (self,), self)  # type: ignore[no-any-return]  # an override may return anything
         detached: Tensor = alias(self)
         detached._storage = self._storage or self._own_storage()
         if self._inference:

@@ -214,7 +214,7 @@ def test_marks_for_the_compiler_and_modes():
     internal = importlib.import_module("flambeau._jit_internal")
     dispatched = internal.boolean_dispatch("flag", 1, False, lambda x, flag: "yes", lambda x, flag=False: "no", __name__, "pick")
     assert (dispatched(1), dispatched(1, True), dispatched(1, flag=True), dispatched.__name__) == ("no", "yes", "yes", "pick")
-    assert internal.BroadcastingList2[int] is None and internal.is_optional(internal.Optional[int])
+    assert internal.is_optional(internal.Optional[int])
     with torch.overrides.BaseTorchFunctionMode() as mode:
         assert torch.overrides._get_current_function_mode() is mode
         with torch.utils._mode_utils.no_dispatch():

@@ -19,7 +19,7 @@ from ._decorators import is_instance
 from ._kinds import conflict, interface_methods, named_type
 from ._sources import source_of
 from ._types import is_enum, is_interface, is_named_tuple, is_script_class
-from .annotations import BroadcastingList
+from .annotations import BROADCASTING_LISTS, BroadcastingList
 
 __all__ = [
     "Conversion",
@@ -105,6 +105,7 @@ def _names_of(function: Callable[..., Any]) -> dict[str, Any]:
     names = {
         **vars(typing),
         **vars(builtins),
+        **BROADCASTING_LISTS,
         "Tensor": torch.Tensor,
         "Device": torch.device,
         "number": numbers.Number,

@@ -23,7 +23,6 @@ import flambeau as torch
 from ... import nn
 from ._arguments import annotations_of_function, is_of_library, problem_of_type_comment
 from ._expression_checks import ExpressionChecks
-from ._expressions import annotations_of
 from ._kinds import (
     NUMBERS,
     SIMPLE,
@@ -38,7 +37,7 @@ from ._kinds import (
     union_of,
 )
 from ._object_checks import literal_kind
-from ._sources import Source, marked_source, parsed
+from ._sources import Source, annotations_of, constants_of, marked_source, parsed
 from ._syntax import METHODS_OF_OPERATORS, as_load, ends_early, is_call_of, is_call_of_method, may_be_static
 from ._types import (
     check_enum,
@@ -51,7 +50,7 @@ from ._types import (
 )
 from .frontend import FrontendError, NotSupportedError, UnsupportedNodeError
 
-__all__ = ["check_function"]
+__all__ = ["check_class", "check_constants", "check_function"]
 
 _STATEMENTS = {
     "AsyncFor": "async for loops", "AsyncFunctionDef": "async function definitions", "AsyncWith": "async with statements",
@@ -101,6 +100,25 @@ def check_function(function: Any, owner: Any = None, callers: tuple[Any, ...] = 
     if owner is None:
         _CHECKED[_key(plain)] = found
     return found
+
+
+_CONSTANTS = (int, float, complex, bool, str, type(None), torch.device, torch.layout, torch.dtype)
+
+
+def check_constants(module: nn.Module) -> None:
+    """Raise TypeError if a constant attribute of a module has a value that is not a number, string, None or tuple of them."""
+    registered = {*module._modules, *module._parameters, *module._buffers}
+    for name in (constants_of(type(module)) & set(vars(module))) - registered:
+        for value in _leaves(getattr(module, name)):
+            if not isinstance(value, _CONSTANTS):
+                raise TypeError(
+                    f"'{torch.typename(value)}' object in attribute '{type(module).__name__}.{name}' is not a valid constant.\n"
+                    f"Valid constants are: {', '.join(kind.__name__ for kind in _CONSTANTS)}, and tuples and lists of them"
+                )
+
+
+def _leaves(value: Any) -> list[Any]:
+    return [leaf for part in value for leaf in _leaves(part)] if isinstance(value, (list, tuple)) else [value]
 
 
 def check_class(cls: type, callers: tuple[Any, ...] = ()) -> None:
@@ -325,6 +343,9 @@ class _Checker(ExpressionChecks):
             self.condition(node.test)
         if may_be_static(node.test):
             self.forget_unions()
+            for child in ast.walk(node.test):
+                if isinstance(child, ast.Subscript):
+                    self.check_index_of_modules(self.module_at(child.value), child)
         return isinstance(node.test, ast.Constant) and not node.test.value
 
     def statement_Break(self, node: ast.AST) -> bool:
@@ -479,6 +500,13 @@ class _Checker(ExpressionChecks):
         if is_call_of_method(node.value, "tolist") and self.kind(node.value.func.value) == "Tensor":  # type: ignore[attr-defined]
             self.refuse(node.value, "Expected type hint for result of tolist()")
         for target in node.targets:
+            if (
+                isinstance(target, ast.Name)
+                and target.id in self.scope.kinds
+                and self.is_me(node.value)
+                and self.module is not None
+            ):
+                self.refuse(node, f"Cannot re-assign '{target.id}' to a value of type module")
             if isinstance(target, (ast.Tuple, ast.List)) and isinstance(self.static(node.value), types.FunctionType):
                 self.refuse(node, "a function cannot be used as a tuple")
             self.assign(target, found)

@@ -20,6 +20,7 @@ from ... import nn
 from ._expressions import Expressions, NotScriptable, Static, is_container, is_plain
 from ._layers import layer_method
 from ._printing import attribute_path
+from ._sources import parsed
 from ._types import is_script_class, type_of_annotation
 
 if TYPE_CHECKING:
@@ -228,11 +229,15 @@ class _Compiler(Expressions):
     ) -> None:
         self.program, self.function, self.module, self.self_type, self.cls = program, function, module, self_type, cls
         try:
-            source, self.first_line = inspect.getsourcelines(function)
+            known = parsed(function.__code__, function.__code__.co_filename)
+            if known is not None:  # also for a file that was deleted
+                source, self.first_line, self.file = known.text.splitlines(keepends=True), known.first_line, known.file
+            else:
+                source, self.first_line = inspect.getsourcelines(function)
+                self.file = inspect.getsourcefile(function) or "?"
         except (OSError, TypeError) as error:
             raise NotScriptable(f"Can't get source for {function}. TorchScript requires source access in order to carry out "
                                 "compilation, make sure original .py files are available.") from error  # fmt: skip
-        self.file = inspect.getsourcefile(function) or "?"
         definition = ast.parse(textwrap.dedent("".join(source))).body[0]
         if not isinstance(definition, ast.FunctionDef):
             raise NotScriptable(f"{self.file}, line {self.first_line}: expected a function defined with def, not a lambda")

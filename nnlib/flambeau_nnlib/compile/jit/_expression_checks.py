@@ -16,7 +16,7 @@ import flambeau as torch
 from ... import nn
 from ._arguments import annotations_of_function, is_of_library
 from ._decorators import unwrap_optional
-from ._expressions import BUILTINS, annotations_of
+from ._expressions import BUILTINS
 from ._kinds import (
     NUMBERS,
     SIMPLE,
@@ -35,7 +35,7 @@ from ._kinds import (
     union_of,
 )
 from ._object_checks import ObjectChecks, dict_parts
-from ._sources import assigned_attributes, attributes_of, has_annotation, source_of
+from ._sources import annotations_of, assigned_attributes, attributes_of, has_annotation, source_of
 from ._syntax import is_call_of, is_call_of_method, may_be_static
 from ._types import is_interface, is_named_tuple, is_script_class
 from .frontend import FrontendError, NotSupportedError, UnsupportedNodeError
@@ -352,6 +352,9 @@ class ExpressionChecks(ObjectChecks):
             self.refuse(node, f"Module '{type(self.module).__name__}' has no attribute '{node.attr}'")
         if self.is_untyped(node.attr):
             self.refuse_conversion(node, type(getattr(self.module, node.attr)).__name__)
+        if node.attr in getattr(self.module, "__jit_ignored_attributes__", ()):
+            self.refuse(node, f"Module '{type(self.module).__name__}' has no attribute '{node.attr}' (This attribute exists on "
+                        "the Python module, but this attribute was ignored during compilation)")  # fmt: skip
         value = getattr(self.module, node.attr, ...)
         registered = node.attr in self.module._parameters or node.attr in self.module._buffers  # type: ignore[union-attr]
         declared = annotations_of(type(self.module)).get(node.attr)
@@ -359,14 +362,22 @@ class ExpressionChecks(ObjectChecks):
             return simple(named_type(declared))
         if isinstance(value, type):
             self.refuse_conversion(node, "type")
+        is_shared = node.attr not in vars(self.module) and type(value) in (int, float, str, bool)
+        if is_shared and isinstance(self.module, torch.jit.ScriptModule) and node.attr != "training":
+            self.refuse_conversion(node, type(value).__name__)
         if is_script_class(type(value)) and node.attr in vars(self.module):
             return self.kind_of_object(value, node)
         plain = type(value).__name__ if type(value) in (int, float, str, bool) else ""
         return "Tensor" if isinstance(value, torch.Tensor) else plain
 
     def refuse_conversion(self, node: ast.Attribute, kind: str) -> NoReturn:
+        value = getattr(self.module, node.attr)
+        reason = " Could not infer type of list element: Cannot infer concrete type of torch.nn.Module" * (
+            isinstance(value, list) and any(isinstance(element, nn.Module) for element in value)
+        )
         self.refuse(node, f"Module '{type(self.module).__name__}' has no attribute '{node.attr}' (This attribute exists on "
-                    f"the Python module, but we failed to convert Python type: '{kind}' to a TorchScript type.)")  # fmt: skip
+                    f"the Python module, but we failed to convert Python type: '{kind}' to a TorchScript type."
+                    f"{reason})")  # fmt: skip
 
     def kind_of_object(self, value: Any, node: ast.Attribute) -> str:
         """Return the type of an attribute of a module that is an object of a user-defined class, and check the class."""
@@ -429,7 +440,9 @@ class ExpressionChecks(ObjectChecks):
         self.check_builtin(target, node)
         if isinstance(target, torch.jit.ScriptFunction):
             target = target.function
-        if isinstance(target, types.FunctionType) and not is_of_library(target):
+        if isinstance(target, (types.FunctionType, types.MethodType)) and is_of_library(target):
+            return self.check_library_call(target, node, args, kwargs)
+        if isinstance(target, types.FunctionType):
             return self.check_call(target, node, args, kwargs)
         if is_named_tuple(target):
             self.check_named_tuple(target, node, args, kwargs)
@@ -449,6 +462,29 @@ class ExpressionChecks(ObjectChecks):
         if target in (list, sorted, tuple, dict) and len(args) == 1:
             return self.kind_of_copy(target, node, args[0])
         return _KNOWN_CALLS.get(target, "") if isinstance(target, (type, types.BuiltinFunctionType)) else ""
+
+    def check_library_call(self, function: Any, node: ast.Call, args: list[str], kwargs: dict[str, str]) -> str:
+        """Check the number and the names of the arguments of a function of flambeau, and return the type of its result."""
+        hints = getattr(function, "__annotations__", {})
+        result = "Tensor" if hints.get("return") in ("Tensor", torch.Tensor) else ""
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            return result
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            return result
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            self.refuse(node, f"Arguments for call are not valid: {function.__name__}{signature}: {error}")
+        for name, found in bound.arguments.items():
+            of_tensors = hints.get(name) == "Sequence[Tensor]" and isinstance(found, str)
+            if of_tensors and argument_conflict(found, "List[Tensor]"):
+                self.refuse(node, f"{function.__name__}: Expected a value of type 'List[Tensor]' for argument '{name}' but "
+                            f"instead found type '{found}'")  # fmt: skip
+        if "requires_grad" in kwargs and function is not torch.tensor:
+            self.refuse(node, "Keyword argument requires_grad unknown")
+        return result
 
     def kind_of_copy(self, target: Any, node: ast.Call, found: str) -> str:
         """Return the type of a call such as `list(x)` or `dict(x)`."""
@@ -491,6 +527,8 @@ class ExpressionChecks(ObjectChecks):
         if self.is_me(function.value):
             return ""
         owner = self.kind(function.value)
+        if owner == "Tensor":
+            return self.check_library_call(getattr(torch.Tensor, function.attr), node, ["Tensor", *args], kwargs)
         if owner.startswith("Future[") and function.attr == "wait":
             return arguments_of(owner)[0]
         cls, parts = class_of_kind(owner), dict_parts(owner)
@@ -536,8 +574,7 @@ class ExpressionChecks(ObjectChecks):
         if inspect.isfunction(method) and name not in vars(nn.Module) and name not in vars(self.module):
             bound = not isinstance(inspect.getattr_static(type(self.module), name), staticmethod)
             self.check_count(method, node, *([self.module] if bound else []))
-            if inspect.unwrap(method) not in self.callers:  # methods may be recursive
-                self.check_called(method, self.module if bound else None, node)
+            self.check_called(method, self.module if bound else None, node)
 
     def check_count(self, method: Callable[..., Any], node: ast.Call, *before: Any) -> None:
         """Check the number and the names of the arguments of a method."""
@@ -578,6 +615,8 @@ class ExpressionChecks(ObjectChecks):
         if modifier.startswith(("unused", "_drop")) or overloads or wrapped:
             return ""
         hints = annotations_of_function(target, source_of(target))
+        if modifier.startswith("ignore"):  # the compiler sees only the annotations of an ignored function
+            hints.setdefault("return", torch.Tensor)
         if not any(isinstance(argument, ast.Starred) for argument in node.args):
             self.check_arguments(target, hints, node, args, kwargs)
         found = self.check_called(target, None, node)

@@ -7,7 +7,6 @@ import builtins
 import inspect
 import math
 import numbers
-import sys
 import typing
 import warnings
 from collections import OrderedDict
@@ -24,7 +23,7 @@ from ._decorators import unwrap_optional
 from ._functional import LISTS, TOP, space_of, torch_call
 from ._methods import ScriptMethod
 from ._printing import attribute_path
-from ._sources import own_annotations
+from ._sources import annotations_of, constants_of
 from ._syntax import METHODS_OF_OPERATORS
 from ._types import (
     OF_TORCH,
@@ -42,7 +41,7 @@ from ._types import (
 if TYPE_CHECKING:
     from ._program import Program
 
-__all__ = ["BUILTINS", "Expressions", "NotScriptable", "Static", "annotations_of", "constants_of", "is_container", "is_plain"]
+__all__ = ["BUILTINS", "Expressions", "NotScriptable", "Static", "is_container", "is_plain"]
 
 
 class NotScriptable(RuntimeError):
@@ -80,30 +79,6 @@ def is_container(module: nn.Module) -> bool:
     """Whether a module is a container without `forward`, such as `ModuleList`."""
     containers = (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
     return isinstance(module, containers) and type(module).forward is nn.Module.forward
-
-
-def annotations_of(cls: type) -> dict[str, Any]:
-    """Return the annotations in the bodies of a class and its bases, as far as they can be evaluated."""
-    found: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        if base.__module__.startswith(OF_TORCH) or base is object:
-            continue
-        for name, annotation in own_annotations(base).items():
-            try:
-                names = vars(sys.modules[base.__module__])
-                found[name] = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
-            except Exception:  # an annotation that cannot be evaluated is ignored
-                continue
-    return found
-
-
-def constants_of(cls: type) -> set[str]:
-    """Return the names of constant attributes: those in `__constants__` or annotated with `Final`."""
-    named = {name for base in cls.__mro__ for name in vars(base).get("__constants__", ())}
-    for name, annotation in annotations_of(cls).items():
-        if annotation is typing.Final or typing.get_origin(annotation) is typing.Final:
-            named.add(name)
-    return named
 
 
 class Expressions:
@@ -208,6 +183,8 @@ class Expressions:
             return [statement for statements in bound for statement in statements]
         if not isinstance(target, ast.Name):
             self.refuse(node, "a loop over modules requires a single name or a tuple of names as its target")
+        if isinstance(item, tuple):
+            item = Static(item)
         if isinstance(item, Static) and not is_plain(item.value):
             self.static[target.id] = item
             return []
@@ -423,6 +400,8 @@ class Expressions:
         if isinstance(owner, Static):
             index = self.value(node.slice) if not isinstance(node.slice, ast.Slice) else None
             items = self.items_of(owner)
+            if isinstance(owner.value, nn.ParameterDict) and isinstance(index, Static):
+                return self.parse(attribute_path(index.value, owner.path))
             if isinstance(owner.value, nn.ModuleDict) and isinstance(index, Static):
                 return Static(owner.value[index.value], attribute_path(index.value, owner.path))
             if items is not None and isinstance(index, Static) and isinstance(index.value, int):
@@ -730,7 +709,9 @@ class Expressions:
             kind = self.annotation(self.evaluated(ast.unparse(node.args[0])), node)
             return self.annotated(kind, self.dynamic(node.args[1]))
         if target in (isinstance, torch.jit.isinstance):
-            value, kinds = self.value(node.args[0]), self.value(node.args[1])
+            value, kinds = self.value(node.args[0]), Static(self.evaluated(ast.unparse(node.args[1])))
+            if isinstance(kinds.value, str):
+                kinds = self.value(node.args[1])
             if isinstance(value, Static) and isinstance(kinds, Static):
                 known = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
                 return Static(isinstance(value.value, tuple(each.value if isinstance(each, Static) else each for each in known)))

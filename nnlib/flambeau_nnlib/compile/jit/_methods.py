@@ -22,7 +22,7 @@ class ScriptMethod:
     """
 
     def __init__(self, function: Callable[..., Any], module: Any, name: str) -> None:
-        self.__func__, self.__self__, self.name = function, module, name
+        self.__func__, self.__self__, self.name, self.__doc__ = function, module, name, function.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__func__(self.__self__, *args, **kwargs)

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ... import nn
-from ._expressions import constants_of
 from ._kinds import argument_conflict, arguments_of, conflict, kind_of_class, members_of, named_type
-from ._sources import attributes_of, has_annotation
+from ._sources import attributes_of, constants_of, has_annotation
 
 __all__ = ["ObjectChecks", "dict_parts", "literal_kind"]
 

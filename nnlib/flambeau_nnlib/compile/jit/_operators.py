@@ -121,7 +121,8 @@ def _sort(values: Any, *args: Any, **kwargs: Any) -> Any:
     return torch.sort(values, *args, **kwargs)
 
 
-def _raise(message: Any, kind: str = "RuntimeError") -> None:
+def raise_exception(message: Any, kind: str = "RuntimeError") -> None:
+    """Raise the exception that the code of an archive raises."""
     allowed = {"AssertionError", "IndexError", "KeyError", "NotImplementedError", "RuntimeError", "TypeError", "ValueError"}
     name = kind.rpartition(".")[2]
     raise (getattr(builtins, name) if name in allowed else RuntimeError)(message)
@@ -261,7 +262,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 
 _PRIMITIVE: dict[str, Callable[..., Any]] = {
     "NumToTensor": torch.tensor,
-    "RaiseException": _raise,
+    "RaiseException": raise_exception,
     "data": lambda value: value.detach(),
     "device": lambda value: value.device,
     "dtype": lambda value: DTYPES.index(value.dtype),

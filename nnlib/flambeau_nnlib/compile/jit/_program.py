@@ -17,11 +17,12 @@ from flambeau.utils import pytree
 
 from ._archive import LoadedModule, LoadedObject
 from ._compiling import compile_class, compile_function, compile_method, exported_methods, methods_with_hooks
-from ._expressions import annotations_of, constants_of
+from ._expressions import NotScriptable
 from ._freeze import FrozenModule
 from ._graph_building import definitions
 from ._printing import attribute_path, function_body, input_type, trace_metadata
 from ._recording import Recorded, TraceRecording
+from ._sources import annotations_of, constants_of
 from ._types import (
     ModuleDescription,
     NoType,
@@ -193,7 +194,7 @@ class Program:
                     constants[name] = (kind, literal(value))
                 else:
                     attributes[name] = (value, kind)
-            except NoType:
+            except (NoType, NotScriptable):
                 continue  # the attribute has no TorchScript type; only code that uses it raises an error
 
     def _class(self, path: str, text: str) -> str:
@@ -289,7 +290,11 @@ class Program:
             base, lines = "(NamedTuple)", [f"{field} : {kind}" for field, kind in kinds.items()]
         else:
             base = ""
-            lines, self._class_attributes[cls] = compile_class(self, cls, path)
+            try:
+                lines, self._class_attributes[cls] = compile_class(self, cls, path)
+            except NotScriptable:
+                del self._functions[id(cls)], self._classes[path]
+                raise
         self.files.setdefault(package, []).append("\n".join([f"class {name}{base}:", *(f"  {line}" for line in lines)]) + "\n")
         return path
 

@@ -11,14 +11,16 @@ import inspect
 import itertools
 import linecache
 import os
+import pickle
 import sys
 import textwrap
 import traceback
 import typing
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any, BinaryIO
+from types import FrameType, FunctionType
+from typing import Any, BinaryIO, NoReturn
 
 import flambeau as torch
 from flambeau import nn
@@ -28,13 +30,13 @@ from ...nn.modules.module import MEMBER_KINDS
 from ...nn.utils.parametrize import is_parametrized
 from ._arguments import Conversion, annotations_of_function, argument_conversion, unchanged
 from ._async import Future
-from ._checking import check_class, check_function
+from ._checking import check_class, check_constants, check_function
 from ._decorators import Attribute, enters_script, runs_script
 from ._hook_checks import check_hooks
 from ._methods import with_graph
 from ._recording import Recorded, current_recording
 from ._script_containers import ScriptDict, ScriptList, unshared
-from ._sources import source_of, warn_about_annotations
+from ._sources import constants_of, source_of, warn_about_annotations
 from ._types import is_script_class
 
 __all__ = [
@@ -72,6 +74,7 @@ class Error(RuntimeError):
 
 _PACKAGE = __name__.partition(".")[0]
 _PREFIX = "The following operation failed in the TorchScript interpreter."
+_HEADER = f"{_PREFIX}\nTraceback of TorchScript (most recent call last):\n"
 
 
 @contextmanager
@@ -84,7 +87,9 @@ def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     try:
         yield
     except RuntimeError as error:
-        if type(error) not in (RuntimeError, NotImplementedError) or str(error).startswith(_PREFIX):
+        if str(error).startswith(_PREFIX):  # raised by a scripted function that this one calls
+            raise type(error)(_HEADER + _places_of(error) + str(error).removeprefix(_HEADER)) from error.__cause__
+        if type(error) not in (RuntimeError, NotImplementedError):
             raise
         if _is_raised_by_program(error):
             raise Error(_described(error)) from error
@@ -118,9 +123,13 @@ def _described(error: Exception) -> str:
         if kind is RuntimeError
         else f"{kind.__module__}.{kind.__name__}"
     )
+    return f"{_HEADER}{_places_of(error)}{name}: {error}"
+
+
+def _places_of(error: Exception) -> str:
+    """Return the lines of the program in the traceback of an exception."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_flambeau(frame.filename)]
-    places = "".join(map(_marked, frames))
-    return f"{_PREFIX}\nTraceback of TorchScript (most recent call last):\n{places}{name}: {error}"
+    return "".join(map(_marked, frames))
 
 
 # The folders of the package `flambeau` and of the package of this file.
@@ -128,12 +137,13 @@ _FOLDERS = tuple(os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "
 
 
 def _is_of_flambeau(file: str) -> bool:
-    return file.startswith(_FOLDERS)
+    return file.startswith((*_FOLDERS, "<flambeau."))
 
 
 def _is_raised_by_program(error: Exception) -> bool:
-    """Whether a statement outside of flambeau raised an exception."""
-    return not _is_of_flambeau(traceback.extract_tb(error.__traceback__)[-1].filename)
+    """Whether a statement outside of flambeau, or in the code of an archive, raised an exception."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return not _is_of_flambeau(frame.filename) or frame.name == "raise_exception"
 
 
 def _is_raised_in(function: Callable[..., Any], error: Exception) -> bool:
@@ -266,8 +276,17 @@ class ScriptFunction(_WithGraph):
         """Save the function, see `torch.jit.save`."""
         torch.jit.save(self, f, _extra_files)
 
+    def __reduce__(self) -> NoReturn:
+        raise pickle.PickleError("ScriptFunction cannot be pickled")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptFunction:
+        return self
+
     def __repr__(self) -> str:
         return f"<torch.jit.ScriptFunction {self.name}>"
+
+
+_complete: weakref.WeakSet[ScriptModule] = weakref.WeakSet()  # the modules whose `__init__` has finished
 
 
 class ScriptModule(_WithGraph, nn.Module):
@@ -284,17 +303,24 @@ class ScriptModule(_WithGraph, nn.Module):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not cls._checks_methods:
+        if not cls._checks_methods or "_defined_for" in vars(cls):
             return
+        for name, member in list(vars(cls).items()):
+            if hasattr(member, "_is_script_method"):
+                setattr(cls, name, with_graph(member))
         initialize = cls.__init__
 
         @functools.wraps(initialize)
         def initialize_and_check(self: Any, *args: Any, **kwargs: Any) -> None:
             initialize(self, *args, **kwargs)
-            if type(self) is cls:
+            if vars(type(self)).get("_defined_for", type(self)) is cls:
                 if "_modules" not in vars(self):
                     raise RuntimeError(f"{cls.__name__}.__init__ must call super().__init__()")
                 _check_methods(self)
+                for name, child in self._modules.items():
+                    if child is not None:
+                        self._modules[name] = scripted(child)
+                _complete.add(self)
 
         cls.__init__ = initialize_and_check  # type: ignore[method-assign]
 
@@ -302,7 +328,22 @@ class ScriptModule(_WithGraph, nn.Module):
         if isinstance(value, Attribute):
             vars(self).setdefault("_attribute_types", {})[name] = value.type
             value = value.value
-        super().__setattr__(name, value)
+        if self in _complete:
+            self._check_assignment(name, value)
+        is_in_script = type(value) is torch.Tensor and name in self._parameters and runs_script(sys._getframe(1))
+        if is_in_script:
+            self._parameters[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def _check_assignment(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Module) and name in self._modules and not isinstance(value, ScriptModule):
+            raise RuntimeError(
+                "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace existing module "
+                f"'{name}': {value}"
+            )
+        if name in vars(self) and name in constants_of(type(self)):
+            raise RuntimeError(f"Cannot mutate TorchScript constant value: '{name}'. Value: '{vars(self)[name]}'")
 
     @enters_script
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -358,8 +399,12 @@ class ScriptModule(_WithGraph, nn.Module):
         Args:
             src: the source of the method, with `self` as its first parameter.
         """
+        cls = type(self)
+        if "_defined_for" not in vars(cls):  # a class for this object, because other objects lack the method
+            body = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_defined_for": cls}
+            self.__class__ = type(cls.__name__, (cls,), body)
         for name, function in _functions_in(src, sys._getframe(1)).items():
-            setattr(type(self), name, script_method(function))
+            setattr(type(self), name, with_graph(script_method(function)))
             check_function(function, self)
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
@@ -409,10 +454,20 @@ for _name in _REFUSED:
     setattr(RecursiveScriptModule, _name, _unsupported_method(_name))
 
 
+def _unused_property(name: str) -> Callable[..., Any]:
+    """Return the getter of a property that scripted modules lack because of `__jit_unused_properties__`."""
+
+    def getter(self: Any) -> Any:
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    return getter
+
+
 def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:
     """Return the class of scripted modules for a module class, with the methods of that class."""
     own = {name: inspect.getattr_static(kind, name) for name in _OFFERED}
-    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
+    unused = {name: property(_unused_property(name)) for name in getattr(cls, "__jit_unused_properties__", ())}
+    body = {**own, **unused, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
     for name, member in inspect.getmembers_static(cls, inspect.isfunction):
         exported = getattr(member, "_torchscript_modifier", "") == "export"
@@ -453,7 +508,9 @@ def scripted(
 
 def _check_methods(module: nn.Module) -> None:
     """Check `forward` and the exported methods of a module, as PyTorch compiles them."""
-    for name, member in inspect.getmembers_static(type(module), inspect.isfunction):
+    check_constants(module)
+    for name, found in inspect.getmembers_static(type(module), lambda member: isinstance(member, (with_graph, FunctionType))):
+        member = found.function if isinstance(found, with_graph) else found
         exported = getattr(member, "_torchscript_modifier", "") == "export"
         is_scripted = isinstance(module, ScriptModule) and hasattr(member, "_is_script_method")
         if name not in vars(module) and (exported or is_scripted or (name == "forward" and not isinstance(module, ScriptModule))):

@@ -9,6 +9,7 @@ import linecache
 import sys
 import textwrap
 import types
+import typing
 import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -19,8 +20,10 @@ from ._types import OF_TORCH
 
 __all__ = [
     "Source",
+    "annotations_of",
     "assigned_attributes",
     "attributes_of",
+    "constants_of",
     "has_annotation",
     "marked_source",
     "parsed",
@@ -96,6 +99,30 @@ def attributes_of(cls: type) -> frozenset[str]:
     """Return the names of the attributes and methods of a user-defined class, including those that `__init__` assigns."""
     names = set(dir(cls)) | {name for base in cls.__mro__ for name in own_annotations(base)}
     return frozenset(names | assigned_attributes(cls))
+
+
+def annotations_of(cls: type) -> dict[str, Any]:
+    """Return the annotations in the bodies of a class and its bases, as far as they can be evaluated."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith(OF_TORCH) or base is object:
+            continue
+        for name, annotation in own_annotations(base).items():
+            try:
+                names = vars(sys.modules[base.__module__])
+                found[name] = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
+            except Exception:  # an annotation that cannot be evaluated is ignored
+                continue
+    return found
+
+
+def constants_of(cls: type) -> set[str]:
+    """Return the names of constant attributes: those in `__constants__` or annotated with `Final`."""
+    named = {name for base in cls.__mro__ for name in vars(base).get("__constants__", ())}
+    for name, annotation in annotations_of(cls).items():
+        if annotation is typing.Final or typing.get_origin(annotation) is typing.Final:
+            named.add(name)
+    return named
 
 
 def has_annotation(cls: type, name: str) -> bool:

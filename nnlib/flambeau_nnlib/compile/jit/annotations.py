@@ -9,6 +9,9 @@ __all__ = [
     "BroadcastingList1",
     "BroadcastingList2",
     "BroadcastingList3",
+    "BroadcastingList4",
+    "BroadcastingList5",
+    "BroadcastingList6",
     "Dict",
     "Final",
     "List",
@@ -40,5 +43,7 @@ class _BroadcastingLists:
         return BroadcastingList(types, self.length)
 
 
-BroadcastingList1, BroadcastingList2, BroadcastingList3 = (_BroadcastingLists(length) for length in (1, 2, 3))
-BroadcastingList4, BroadcastingList5, BroadcastingList6 = (_BroadcastingLists(length) for length in (4, 5, 6))
+BROADCASTING_LISTS = {f"BroadcastingList{length}": _BroadcastingLists(length) for length in range(1, 7)}
+(BroadcastingList1, BroadcastingList2, BroadcastingList3, BroadcastingList4, BroadcastingList5, BroadcastingList6) = (
+    BROADCASTING_LISTS.values()
+)

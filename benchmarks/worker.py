@@ -54,12 +54,11 @@ class RequestHandler:
     def run(self, calls: int) -> float:
         """Return the mean time of a step in seconds, over `calls` steps."""
         step = self.step
-        step()  # warm up threads and caches
-        self._synchronize()
+        self._wait_for(step())  # warm up threads and caches
         start = time.perf_counter()
         for _ in range(calls):
-            step()
-        self._synchronize()
+            result = step()
+        self._wait_for(result)
         return (time.perf_counter() - start) / calls
 
     def run_fastest(self, calls: int) -> float:
@@ -127,9 +126,12 @@ class RequestHandler:
             workload, mode = workloads.find(name), os.environ.get("BENCHMARK_MODE")
             return peers.make_step(self.torch, workload, mode) if mode else workload.make(self.torch)
 
-    def _synchronize(self) -> None:
+    def _wait_for(self, result: Any) -> None:
+        """Wait until all steps, of which the last returned `result`, have been computed."""
         if self.device == "cuda":
             self.torch.cuda.synchronize()
+        elif os.environ.get("FLAMBEAU_BACKEND") == "jax":  # computes asynchronously on the CPU
+            sample_values(result)
 
 
 def unregister_other_packs(pack: str) -> None:

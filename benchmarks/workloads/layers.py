@@ -21,6 +21,10 @@ def max_pool2d(*shape: int) -> Make:
     return on_input(shape, lambda torch, x: lambda: torch.nn.functional.max_pool2d(x, 2))
 
 
+def max_pool2d_3x3(*shape: int) -> Make:
+    return on_input(shape, lambda torch, x: lambda: torch.nn.functional.max_pool2d(x, 3, 2, 1))
+
+
 def softmax(*shape: int) -> Make:
     return on_input(shape, lambda torch, x: lambda: torch.nn.functional.softmax(x, -1))
 
@@ -104,6 +108,7 @@ WORKLOADS = [
     Workload("gelu(x * w + b), 4 million", chain, 6, 0.8),
     *(Workload(f"{make.__name__} {'x'.join(map(str, shape))}", make(*shape), 3, 0.8) for make, *shapes in [
         (max_pool2d, (64, 10, 24, 24), (32, 64, 32, 32)),
+        (max_pool2d_3x3, (16, 64, 56, 56)),
         (batch_norm, (16, 64, 32, 32), (16, 256, 8, 8)),
         (layer_norm, (16, 64, 128), (32, 128, 512)),
         (softmax, (16, 8, 64, 64), (64, 1000)),

@@ -328,6 +328,14 @@ def clip(out: Any, x: Any, low: Any = None, high: Any = None) -> Any:
     return np.clip(x, -np.inf if low is None else low, np.inf if high is None else high, out)
 
 
+@kernel
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    low, high = (bound if bound is None else np.asarray(bound, input.dtype)[()] for bound in (min, max))
+    if input.size >= LARGE:
+        return in_chunks(lambda out, x: clip(out, x, low, high), input)
+    return clip(np.empty_like(input), input, low, high)
+
+
 def _rectify(out: Any, x: Any) -> None:
     """Write `max(x, 0)`."""
     clip(out, x, _zero(x.dtype))

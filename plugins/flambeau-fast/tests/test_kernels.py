@@ -342,13 +342,19 @@ def test_special_values_in_rows(name, value):
         assert_same_result(name, KERNELS[name](x, 1), numpy_kernels.KERNELS[name](x, 1))
 
 
-@pytest.mark.parametrize("stride", [2, 1])
-def test_pooling_of_nan(stride):
+@pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf, 0])
+@pytest.mark.parametrize(
+    ("window", "stride", "padding"),
+    [(2, 2, 0), (2, 1, 0), (3, 2, 1), (3, 1, 1), (5, 3, 2), (7, 4, 3), (1, 2, 0), (20, 20, 0), (4, 5, 2)],
+)
+def test_pooling_of_equal_elements(window, stride, padding, value):
+    """The gradient is added to the first of equal elements, and to the last NaN."""
     x = np.random.default_rng(0).standard_normal((8, 8, 20, 20), np.float32)
-    x[::2, :, ::3, ::5] = np.nan
-    size = ((20 - 2) // stride + 1,) * 2
-    geometry = ((2, 2), (stride, stride), (0, 0), (1, 1), size)
-    g = np.ones((8, 8, *size), np.float32)
+    x[::2, :, ::3, ::5] = value
+    x[1::2, :, 3:9, 2:9] = value
+    size = ((20 + 2 * padding - window) // stride + 1,) * 2
+    geometry = ((window, window), (stride, stride), (padding, padding), (1, 1), size)
+    g = np.arange(64 * size[0] * size[1], dtype=np.float32).reshape(8, 8, *size)
     assert_same(KERNELS["max_pool2d"](x, *geometry), numpy_kernels.KERNELS["max_pool2d"](x, *geometry))
     assert_same(KERNELS["max_pool_backward"](g, x, *geometry), numpy_kernels.KERNELS["max_pool_backward"](g, x, *geometry))
 

@@ -32,7 +32,12 @@ def _product(shape: tuple[int, ...], a: Any, b: Any, bias: Any = None) -> Any:
 def mm(a: Any, b: Any) -> Any:
     if not _suit(a, b):
         return None
-    return _product((a.shape[0], b.shape[1]), a, b) if a.ndim == 2 else _products(a, b)
+    if a.ndim > 2:
+        return _products(a, b)
+    shape = a.shape[0], b.shape[1]
+    if shape[1] == 1:  # a product with a vector: the kernel reads the matrix in place if it is the second operand
+        return _product((1, shape[0]), b.T, a.T).reshape(shape)
+    return _product(shape, a, b)
 
 
 @fast(LEAST)

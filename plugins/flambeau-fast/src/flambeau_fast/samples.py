@@ -175,6 +175,9 @@ def _pooling(draw: _Draw) -> Iterator[Call]:
         ((2, 2), (2, 2), (0, 0), 1),
         ((3, 3), (2, 2), (1, 1), 0),
         ((3, 2), (1, 3), (1, 0), 1),
+        ((5, 5), (3, 1), (2, 2), 0),
+        ((1, 3), (1, 4), (0, 1), 1),
+        ((2, 8), (1, 4), (1, 4), 1),
     ):
         height, width = (2 * int(n) + odd for n in draw.random.integers(5, 15, 2))
         x = draw.normal(-(-(1 << 15) // (4 * height * width)), 4, height, width)

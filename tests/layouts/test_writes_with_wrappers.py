@@ -45,3 +45,25 @@ def test_writes_to_plain_tensors_are_one_operator(write, operator, expected):
     write(x)
     assert Unwrapped.seen == [f"aten.{operator}"] and x.tolist() == expected and x._version == version + 1
     assert torch.index_put(torch.zeros(3), (FIRST,), torch.ones(1)).tolist() == [1.0, 0.0, 0.0]
+
+
+class Wrapped(Unwrapped):
+    """As `Unwrapped`, with wrappers as results."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        args, kwargs = tree_map(lambda leaf: leaf.inner if isinstance(leaf, cls) else leaf, (args, kwargs or {}))
+        return tree_map(lambda leaf: cls(leaf) if isinstance(leaf, torch.Tensor) else leaf, func(*args, **kwargs))
+
+
+@pytest.mark.parametrize("index", [torch.tensor([0, 2]), torch.tensor([True, False, True]), (torch.tensor([-3, 2]),)])
+def test_assignments_to_elements_have_gradients(index):
+    x = Wrapped(torch.tensor([1.0, 2.0, 3.0])).requires_grad_()
+    value = Wrapped(torch.tensor([5.0, 6.0])).requires_grad_()
+    y = x * 2
+    y[index] = value * 10
+    assert y.inner.tolist() == [50.0, 4.0, 60.0]
+    gradients = torch.autograd.grad((y * y).sum(), (x, value))
+    assert [gradient.inner.tolist() for gradient in gradients] == [[0.0, 16.0, 0.0], [1000.0, 1200.0]]
+    with pytest.raises(RuntimeError, match="assignments at index tensors and masks"):
+        y[0] = value[0]

@@ -424,17 +424,17 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if not self._key.wraps:
         Tensor.__setitem__(self, index, value)
         return
-    if _is_tracked((self, value)):
-        raise RuntimeError(f"{type(self).__name__}: autograd does not support assignments to indexed elements")
     raw, is_advanced, _ = raw_index(self, index)
+    if not is_advanced and _is_tracked((self, value)):
+        raise RuntimeError(f"{type(self).__name__}: autograd only supports assignments at index tensors and masks")
     if is_advanced:
         value = value if isinstance(value, Tensor) else as_tensor(value, dtype=self.dtype, device=self.device)
         items = index if isinstance(index, tuple) else (index,)
         has_wrapper = any(isinstance(item, Tensor) and item._key.wraps for item in items)  # `raw` has no elements of it
-        call_aten_operator("index_put_", (self, _indices(items if has_wrapper else raw, self.ndim), value), {})
+        write_wrapper("index_put_", self, (_indices(items if has_wrapper else raw, self.ndim), value), {})
     else:
         call_aten_operator("copy_" if isinstance(value, Tensor) else "fill_", (self[index], value), {})
-    (self._storage or self._own_storage()).version += 1
+        (self._storage or self._own_storage()).version += 1
 
 
 def _copy_with_history(tensor: Tensor) -> Any:

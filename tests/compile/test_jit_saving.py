@@ -519,12 +519,35 @@ def test_dictionaries_for_a_trace_may_have_another_order_and_more_keys():
         traced({"x": x})
 
 
-def test_a_trace_calls_functions_without_operator():
+def test_a_trace_detaches_in_place():
     x = torch.ones(2, requires_grad=True)
     traced = torch.jit.trace(lambda x: (x * 2).detach_() + 1, x, check_trace=False)
-    assert traced(3 * x).tolist() == [7.0, 7.0] and not traced(x).requires_grad
-    with pytest.raises(RuntimeError, match="cannot be saved in a trace"):
-        saved(traced)
+    for module in (traced, saved(traced)):
+        assert module(3 * x).tolist() == [7.0, 7.0] and not module(x).requires_grad
+
+
+def test_a_trace_refuses_lists_of_lists():
+    with pytest.raises(RuntimeError, match="Lists may contain only tensors"):
+        torch.jit.trace(lambda x: [[x], [x]], torch.ones(1))
+
+
+class SumsItsTensors(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.register_buffer("offset", torch.ones(1))
+
+    def forward(self, x, scale=torch.full((1,), 2.0)):  # noqa: B008
+        for _name, parameter in self.named_parameters():
+            x = x + parameter.sum()
+        for buffer in self.buffers():
+            x = x + buffer
+        return x * scale
+
+
+def test_loops_over_parameters_and_tensors_as_defaults():
+    module = torch.jit.script(SumsItsTensors())
+    torch.testing.assert_close(saved(module)(torch.ones(1)), module(torch.ones(1)))
 
 
 @pytest.mark.parametrize("layer, shape", [

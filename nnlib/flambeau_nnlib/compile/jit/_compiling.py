@@ -283,7 +283,10 @@ class _Compiler(Expressions):
             if typed.partition(": ")[2].startswith(("List", "Tuple")):
                 self.lists.add(argument.arg)
             default = defaults[argument.arg].default
-            parameters.append(typed if default is inspect.Parameter.empty else f"{typed}={self.literal(default, argument)}")
+            if isinstance(default, torch.Tensor):
+                parameters.append(f"{typed}={self.program.constant(default)}")
+            else:
+                parameters.append(typed if default is inspect.Parameter.empty else f"{typed}={self.literal(default, argument)}")
         comment = self._type_comment()
         if comment:
             parameters = self._with_comment(parameters, comment)

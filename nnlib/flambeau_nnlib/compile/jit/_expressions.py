@@ -37,6 +37,7 @@ from ._types import (
     type_of_annotation,
     type_of_value,
 )
+from .annotations import BROADCASTING_LISTS
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -117,7 +118,14 @@ class Expressions:
     def evaluated(self, annotation: Any) -> Any:
         if not isinstance(annotation, str):
             return annotation
-        known = {**vars(typing), **vars(builtins), "Tensor": torch.Tensor, "number": numbers.Number, **self.names}
+        known = {
+            **vars(typing),
+            **vars(builtins),
+            "Tensor": torch.Tensor,
+            "number": numbers.Number,
+            **BROADCASTING_LISTS,
+            **self.names,
+        }
         try:
             return eval(annotation, known)
         except Exception:
@@ -539,6 +547,10 @@ class Expressions:
         if of_dict or name in ("children", "named_children"):
             children = [(Static(key), Static(child, attribute_path(key, owner.path))) for key, child in module._modules.items()]
             return Static([pair if name in ("items", "named_children") else pair[name != "keys"] for pair in children])
+        tensors = {"parameters": module.named_parameters, "buffers": module.named_buffers}.get(name.removeprefix("named_"))
+        if tensors is not None and getattr(type(module), name) is getattr(nn.Module, name) and not node.args:
+            pairs = [(Static(key), self.parse(attribute_path(key, owner.path))) for key, _ in tensors()]
+            return Static([pair if name.startswith("named_") else pair[1] for pair in pairs])
         if is_container(module):
             self.refuse(node, f"a {type(module).__name__} cannot be called")
         own: Any = vars(module).get(name)

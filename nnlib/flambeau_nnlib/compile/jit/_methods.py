@@ -83,6 +83,7 @@ class ScriptMethod:
         graph = self.graph
         inputs = [(value.debugName().rpartition(".")[0] or value.debugName(), value.type().text) for value in graph.inputs()]
         returned = next(graph.outputs()).type().text
+        returned = f"({returned})" if returned.startswith("(") else returned
         text = f"{self.name}({', '.join(f'{kind} {name}' for name, kind in inputs)}) -> {returned}"
         return FunctionSchema(text, self.name, "", [Argument(*argument) for argument in inputs], [Argument("", returned)])
 

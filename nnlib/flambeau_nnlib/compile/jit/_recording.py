@@ -143,6 +143,11 @@ class TraceRecording(Recording):
     def _emit_function(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if name.endswith("unbind") and _is_iterating():
             self._warn("Iterating over a tensor", _FIXED_LENGTH)
+        if name.endswith(".detach_"):
+            node = self._create(torch.ops.aten.detach.default, (self.node_of(args[0]),), {})
+            result = func(*args, **kwargs)
+            self.set_node(result, node, self.tensor_spec(result, []))
+            return result
         try:
             call = to_operator_call(name, func, args, kwargs)
         except RuntimeError:  # no operator: the trace calls the function, and cannot be saved
@@ -399,7 +404,9 @@ class Tracing:
 def _is_of_tensors(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_is_of_tensors, value.values()))
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
+        return all(isinstance(item, Tensor) and not is_symbolic(item) for item in value)
+    if isinstance(value, tuple):
         return all(map(_is_of_tensors, value))
     return isinstance(value, Tensor) and not is_symbolic(value)
 
@@ -407,5 +414,6 @@ def _is_of_tensors(value: Any) -> bool:
 def _refuse_result(value: Any) -> Any:
     raise RuntimeError(
         f"Tracer cannot infer type of {value!r}: Only tensors and (possibly nested) tuples of tensors, lists, or dicts are "
-        f"supported as inputs or outputs of traced functions, but instead got value of type {type(value).__name__}."
+        f"supported as inputs or outputs of traced functions, but instead got value of type {type(value).__name__}. Lists may "
+        "contain only tensors."
     )

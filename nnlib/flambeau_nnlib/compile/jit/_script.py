@@ -6,6 +6,7 @@ PyTorch compiles them when they are called. Here they run as Python code, and ar
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
@@ -128,7 +129,9 @@ def _described(error: Exception) -> str:
 
 def _places_of(error: Exception) -> str:
     """Return the lines of the program in the traceback of an exception."""
+    hidden = contextlib.__file__  # its frames appear where context managers raise errors again
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_flambeau(frame.filename)]
+    frames = [frame for frame in frames if frame.filename != hidden]
     return "".join(map(_marked, frames))
 
 

@@ -138,7 +138,8 @@ def _listed_names() -> dict[Any, str]:
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Return the public functions that cannot be overridden, because they take no tensors or only inspect them."""
-    public: set[Any] = {f for name, f in vars(torch).items() if _is_function(f) and not name.startswith("_")}
+    public: set[Any] = {f for name in torch.__all__ if _is_function(f := getattr(torch, name))}
+    public |= {f for name, f in vars(torch.nn.init).items() if _is_function(f) and not name.endswith("_") and name[0] != "_"}
     named: set[Any] = {functools.reduce(getattr, path.split("."), torch) for path in _IGNORED}
     factories: set[Any] = {getattr(torch, name) for name in names(kind=_NO_TENSORS) & PUBLIC.keys()}
     factories |= {getattr(torch, name) for name in (names(kind=Kind.QUERY) & PUBLIC.keys()) - vars(Tensor).keys()}

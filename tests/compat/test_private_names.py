@@ -592,6 +592,27 @@ def test_the_innermost_fake_mode():
         torch._utils._get_device_module("abacus")
 
 
+def test_dictionaries_of_hooks_for_all_modules():
+    from flambeau.nn.modules import module
+
+    for register, name in (
+        (module.register_module_forward_pre_hook, "_global_forward_pre_hooks"),
+        (module.register_module_forward_hook, "_global_forward_hooks"),
+        (module.register_module_full_backward_pre_hook, "_global_backward_pre_hooks"),
+        (module.register_module_full_backward_hook, "_global_backward_hooks"),
+    ):
+        handle = register(lambda *args: None)
+        assert list(getattr(module, name)) == [handle.id]
+        handle.remove()
+        assert not getattr(module, name)
+
+
+def test_functions_that_are_loaded_lazily_are_not_overridden():
+    ignored = torch.overrides.get_ignored_functions()
+    assert {torch.get_autocast_dtype, torch.sparse_coo_tensor, torch.nn.init.calculate_gain} <= ignored
+    assert torch.get_autocast_dtype not in torch.overrides.get_overridable_functions()[torch]
+
+
 def test_tensors_of_modules_are_swapped():
     from flambeau.nn.modules.module import _global_parameter_registration_hooks as hooks
     from flambeau.nn.utils._named_member_accessor import set_tensor, swap_tensor

@@ -319,6 +319,10 @@ NAMES: dict[str, tuple[str, str]] = {
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": (f"{_STATE}:EXTRA_STATE", "transformers, tensordict"),
     "nn.modules.module._IncompatibleKeys": (_STATE, "transformers, peft"),
     "nn.modules.module._addindent": (_LAYERS, "detectron2, mmcv"),
+    **{
+        f"nn.modules.module._global_{kind}_hooks": (_LAYERS, "torchlens")
+        for kind in ("backward", "backward_pre", "forward", "forward_pre")
+    },
     "nn.modules.module._global_parameter_registration_hooks": (_LAYERS, "tensordict"),
     "nn.modules.transformer._get_activation_fn": (_LAYERS, "copies of PyTorch's layers in torchvision, DETR, speechbrain"),
     "nn.modules.transformer._get_clones": ("flambeau_nnlib.nn.modules.transformer:make_copies", "DETR, speechbrain"),

@@ -13,6 +13,8 @@ from ..nn.modules.hooks import GLOBAL
 __all__: list[str] = []
 
 _global_parameter_registration_hooks = GLOBAL.registration["parameter"]
+_global_forward_pre_hooks, _global_forward_hooks = GLOBAL._forward_pre_hooks, GLOBAL._forward_hooks
+_global_backward_pre_hooks, _global_backward_hooks = GLOBAL._backward_pre_hooks, GLOBAL._backward_hooks
 
 
 def _addindent(s_: str, numSpaces: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import flambeau as torch
 
 from ..engine.calls.facts import Kind, register
+from ..engine.calls.tables import OPS
 from ..engine.tensors.tensor import Tensor
 
 __all__ = ["ATEN", "FUNCTIONAL_NAMES", "REDUCTIONS"]
@@ -339,6 +340,18 @@ def native_layer_norm_backward(
 
 
 # --- activations, dropout, and parts of tensors ---
+
+
+@_operator()
+def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor:
+    """Return `input` where it is positive, else `weight * input`; `weight` can be broadcast with `input`."""
+    return OPS["prelu_kernel"].function(input, weight)  # type: ignore[no-any-return]  # a generated function
+
+
+@_operator("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor")
+def elu(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    """Return `scale * input` where that is positive, else `scale * alpha * (exp(input_scale * input) - 1)`."""
+    return OPS["elu"].function(input, alpha, scale, input_scale)  # type: ignore[no-any-return]  # a generated function
 
 
 @_operator("silu_backward(Tensor grad_output, Tensor self) -> Tensor")

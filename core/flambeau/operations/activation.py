@@ -168,7 +168,7 @@ def prelu_backward(F: Any, g: Any, input: Any, weight: Any) -> Any:
 _prelu = op(
     "prelu_kernel", lambda xp, input, weight: xp.where(input > 0, input, weight * input),
     kind=Kind.POINTWISE,
-    promote="same", dtypes="floating", public=False, method=False, out=False,
+    promote="same", dtypes="floating", public=False, method=False, out=False, operator="_prelu_kernel",
     input=lambda F, g, input, weight: prelu_backward(F, g, input, weight),
     weight=lambda F, g, input: F.masked(g * input, ~(input > 0)),
 )  # fmt: skip
@@ -279,6 +279,7 @@ def elu_backward(F: Any, g: Any, input: Any, alpha: float, scale: float, input_s
 _elu = _activation(
     "elu", _elu_forward,
     lambda F, g, input, alpha, scale, input_scale: elu_backward(F, g, input, alpha, scale, input_scale),
+    dispatches=lambda *arguments: ("elu", *arguments),
 )  # fmt: skip
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -454,6 +455,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 _hardshrink = _activation(
     "hard_shrink", lambda xp, input, /, lambd: xp.where((input >= -lambd) & (input <= lambd), _zero(xp, input), input),
     lambda F, g, input, lambd: outside_backward(F, g, input, -lambd, lambd), "HardshrinkBackward0", "same",
+    operator="hardshrink",
 )  # fmt: skip
 _softshrink = _activation(
     "softshrink", lambda xp, input, /, lambd: input - xp.clip(input, -lambd, lambd),
@@ -636,7 +638,12 @@ def gelu_tanh_backward(F: Any, g: Any, input: Any) -> Any:
 
 _gelu = _activation("gelu", _gelu_forward, lambda F, g, input: gelu_backward(F, g, input))
 _gelu_tanh = _activation(
-    "gelu_tanh", _gelu_tanh_forward, lambda F, g, input: gelu_tanh_backward(F, g, input), "GeluBackward0", rounds_once=True
+    "gelu_tanh",
+    _gelu_tanh_forward,
+    lambda F, g, input: gelu_tanh_backward(F, g, input),
+    "GeluBackward0",
+    rounds_once=True,
+    dispatches=lambda input: ("gelu", input, {"approximate": "tanh"}),
 )
 
 
@@ -673,7 +680,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 # --- gates --------------------------------------------------------------------------------------------------------
 
 
-@declare(kind=Kind.OTHER)
+@declare(kind=Kind.OTHER, single_operator=True)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """Return the first half of dimension `dim` times the sigmoid of the second half; see `nn.GLU`.
 

@@ -56,6 +56,7 @@ _sub = op(
     kind=Kind.POINTWISE, linearity=Linearity.JOINT, narrow=Narrow.COMPLEX32, rounds_once=True,
     promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"),
     check=_refuse_bool_sub, grad_fn=("SubBackward0", "RsubBackward1"),
+    dispatches=lambda input, other: ("sub", input, other) if isinstance(input, Tensor) else ("rsub", other, input),
     input=lambda F, g: g,
     other=lambda F, g: -g,
     schema=(
@@ -502,6 +503,7 @@ def _widen_half(*tensors: Tensor) -> tuple[Tensor, ...]:
     kind=Kind.POINTWISE,
     autocast={"cuda": Autocast.WIDEST},
     schema="addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    single_operator=True,
 )
 def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`.
@@ -535,6 +537,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     kind=Kind.POINTWISE,
     autocast={"cuda": Autocast.WIDEST},
     schema="addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    single_operator=True,
 )
 def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`.

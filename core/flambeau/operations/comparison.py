@@ -248,7 +248,8 @@ def _clamp_max_grad(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 _clamp_between = op(
     "clamp_between", _between_forward,
     kind=Kind.POINTWISE, dtypes="real", promote="arithmetic", scalars=False, public=False,
-    method=False, out=False, grad_fn="ClampBackward0", input=_clamp_grad, min=_clamp_min_grad, max=_clamp_max_grad,
+    method=False, out=False, grad_fn="ClampBackward0", operator="clamp",
+    input=_clamp_grad, min=_clamp_min_grad, max=_clamp_max_grad,
 )  # fmt: skip
 
 

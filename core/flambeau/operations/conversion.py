@@ -401,6 +401,8 @@ def write_over(
         name: the name of the operation, without the underscore.
         non_blocking: whether a copy to another device may return before it has finished.
     """
+    if self._key.wraps:
+        return hooks.write_wrapper(f"{name}_", self, (value,), {})
     if state.dispatching and write_by_dispatch(f"{name}_", self, [self, value], (self, value)):
         return self
     check_writable(self)

@@ -18,7 +18,7 @@ from .reductions import unchecked_vector_norm
 __all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "pdist"]
 
 
-@composite(method=False, kind=Kind.PRODUCT, home="torch", grad_fn="NormBackward1")
+@composite(method=False, kind=Kind.PRODUCT, home="torch", grad_fn="NormBackward1", single_operator=False)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """Return the p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
 

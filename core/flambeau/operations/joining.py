@@ -142,7 +142,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return _stack(inputs, dim=wrap_dim(dim, inputs[0].ndim + 1))
 
 
-@declare("repeat", kind=Kind.MOVEMENT)
+@declare("repeat", kind=Kind.MOVEMENT, single_operator=True)
 def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front.
 

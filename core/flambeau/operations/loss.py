@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -51,13 +51,20 @@ def mse_loss_backward(F: Any, g: Any, input: Any, target: Any, reduction: str) -
     return error * (g * (2.0 / max(prod(error.shape), 1) if reduction == "mean" else 2.0))
 
 
+def _reduction_call(name: str) -> Callable[..., tuple[Any, ...]]:
+    """Return a function that returns the call of PyTorch's operator `name`, which takes the reduction as a number."""
+    return lambda *arguments: (
+        name, *(("none", "mean", "sum").index(value) if isinstance(value, str) else value for value in arguments)
+    )  # fmt: skip
+
+
 _mse_loss = op(
     "mse_loss", lambda xp, input, target, /, reduction: _reduced_array(xp, (input - target) ** 2, reduction),
     kind=Kind.LOSS, autocast=Autocast.FLOAT32,
     promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction: F.mse_loss_backward(g, input, target, reduction),
     target=lambda F, g, input, target, reduction: F.mse_loss_backward(g, target, input, reduction),
-    schema="mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    schema="mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", dispatches=_reduction_call("mse_loss"),
 )  # fmt: skip
 
 
@@ -95,6 +102,7 @@ _smooth_l1 = op(
     input=lambda F, g, input, target, reduction, beta: _reduce_slope(g, F.clamp((input - target) / beta, -1.0, 1.0), reduction),
     target=lambda F, g, input, target, reduction, beta: _reduce_slope(g, F.clamp((target - input) / beta, -1.0, 1.0), reduction),
     schema="smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+    dispatches=_reduction_call("smooth_l1_loss"),
 )  # fmt: skip
 _huber = op(
     "huber_loss", _huber_forward,
@@ -234,11 +242,13 @@ _bce = op(
     input=lambda F, g, input, target, weight, reduction: _bce_input(F, g, input, target, weight, reduction),
     target=lambda F, g, input, weight, reduction: _bce_target(F, g, input, weight, reduction),
     schema="binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    dispatches=_reduction_call("binary_cross_entropy"),
 )  # fmt: skip
 _bce_with_logits = op(
     "binary_cross_entropy_with_logits", _logits_forward,
     kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="accumulate", dtypes="floating",
     public=False, method=False, out=False, own_arguments=True,
+    dispatches=_reduction_call("binary_cross_entropy_with_logits"),
     input=lambda F, g, input, target, weight, pos_weight, reduction: _logits_input(
         F, g, input, target, weight, pos_weight, reduction),
     target=lambda F, g, input, target, weight, pos_weight, reduction: _logits_target(

@@ -86,14 +86,10 @@ def replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given
     return xp.reshape(xp.take(memory, flat(target), axis=0), target.size)
 
 
-def _strided_call(input: Tensor, size: Any, stride: Any, offset: int, *_: Any) -> tuple[Any, ...]:
-    """Return the call of PyTorch's operator, without the offset if it is that of the input."""
-    return "as_strided", input, list(size), list(stride), None if offset == input.storage_offset() else offset
-
-
 _strided = op(
     "as_strided", _strided_forward,
-    kind=Kind.VIEW, view=True, public=False, method=False, dispatches=_strided_call,
+    kind=Kind.VIEW, view=True, public=False, method=False,
+    dispatches=lambda input, size, stride, offset, backend, given: ("as_strided", input, list(size), list(stride), offset),
     input=lambda F, g, size, stride, offset, given: F.replaced(g, Place(size, stride, offset), given, given),
 )  # fmt: skip
 op(

@@ -32,10 +32,17 @@ def constant_pad_forward(xp: Any, input: Any, /, pad: Sequence[tuple[int, int]],
     return xp.asarray(input, copy=True) if is_a_view else input
 
 
+def _constant_pad_call(input: Any, pad: Sequence[tuple[int, int]], value: Any) -> tuple[Any, ...]:
+    """Return the call of PyTorch's operator, whose pairs start with the last dimension and end with the last padded one."""
+    used = [place for place, pair in enumerate(pad) if any(pair)]
+    pairs = [*reversed(pad[min(used, default=len(pad)) :])]
+    return "constant_pad_nd", input, [amount for pair in pairs for amount in pair], value
+
+
 _constant_pad = op(
     "constant_pad", constant_pad_forward,
     kind=Kind.MOVEMENT, narrow=Narrow.SIGNED_FLOAT8 | Narrow.COMPLEX32, order=Order.IMAGE,
-    public=False, method=False, out=False, grad_fn="ConstantPadNdBackward0",
+    public=False, method=False, out=False, grad_fn="ConstantPadNdBackward0", dispatches=_constant_pad_call,
     input=lambda F, g, pad: F.constant_pad(g, tuple((-before, -after) for before, after in pad), 0),
 )  # fmt: skip
 

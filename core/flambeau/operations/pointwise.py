@@ -203,6 +203,7 @@ square = op(
     "square",
     lambda xp, input: xp.multiply(input, input),
     kind=Kind.POINTWISE,
+    dispatches=lambda input: ("pow", input, 2),
     keeps_zero=True,
     rounds_once=True,
     promote="number",
@@ -422,7 +423,7 @@ def _infinite(name: str, sign: int) -> Any:
     def forward(xp: Any, input: Any) -> Any:
         return input == sign * math.inf if xp.isdtype(input.dtype, "real floating") else xp.zeros_like(input, dtype=xp.bool)
 
-    record = op(f"{name}_real", forward, kind=Kind.POINTWISE, promote="bool", public=False, method=False)
+    record = op(f"{name}_real", forward, kind=Kind.POINTWISE, promote="bool", public=False, method=False, operator=name)
 
     def function(input: Tensor) -> Tensor:
         if input._key.dtype.category == dtypes.COMPLEX:

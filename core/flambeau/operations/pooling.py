@@ -412,7 +412,13 @@ def avg_pool1d(
     return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.POOLING, linearity=Linearity.JOINT, home="torch._C._nn")
+@with_out(
+    Out.OWN_DTYPE | Out.UNCHECKED,
+    kind=Kind.POOLING,
+    linearity=Linearity.JOINT,
+    home="torch._C._nn",
+    single_operator=True,
+)
 def avg_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -447,6 +453,7 @@ def avg_pool2d(
 @with_out(
     Out.OWN_DTYPE | Out.UNCHECKED,
     kind=Kind.POOLING,
+    single_operator=True,
     linearity=Linearity.JOINT,
     autocast={"cpu": Autocast.FLOAT32},
     home="torch._C._nn",

@@ -68,6 +68,7 @@ op(
     inplace=True,
     out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST,
     kind=Kind.SCATTER,
+    single_operator=True,
     schema=(
         "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
         "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",

@@ -166,14 +166,18 @@ def _median_forward(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool
     return _at_rank(xp, input, order, xp.astype(ranks, order.dtype), dim, keepdim)
 
 
-def _ranked(name: str, forward: Callable[..., Any], grad_fn: str = "") -> Callable[..., Any]:
+def _ranked(name: str, forward: Callable[..., Any], grad_fn: str = "", **facts: Any) -> Callable[..., Any]:
     return op(
-        name, forward, kind=Kind.REDUCTION, out=Out.OWN_DTYPE, grad_fn=grad_fn, **_RESULTS,
+        name, forward, kind=Kind.REDUCTION, out=Out.OWN_DTYPE, grad_fn=grad_fn, **_RESULTS, **facts,
         vjp=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
     )  # fmt: skip
 
 
-_kthvalue = _ranked("kthvalue", _kthvalue_forward)
+_kthvalue = _ranked(
+    "kthvalue",
+    _kthvalue_forward,
+    dispatches=lambda input, rank, dim, keepdim: ("kthvalue", input, rank + 1, dim, keepdim),  # PyTorch counts from 1
+)
 _medians = {
     "median": _ranked(
         "median",
@@ -319,6 +323,7 @@ def _arange_like(length: int, like: Tensor) -> Tensor:
     method=False,
     out=Out.OWN_DTYPE,
     kind=Kind.SORTING,
+    single_operator=True,
     schema=(
         "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
         "side=None, Tensor? sorter=None) -> Tensor",
@@ -409,6 +414,7 @@ _search = op(
     method=False,
     out=Out.OWN_DTYPE,
     kind=Kind.SORTING,
+    single_operator=True,
     schema=(
         "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
         "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
@@ -541,6 +547,7 @@ _isin = op(
     method=False,
     out=Out.OWN_DTYPE,
     kind=Kind.SORTING,
+    single_operator=True,
     schema=(
         "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
         "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",

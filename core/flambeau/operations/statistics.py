@@ -92,6 +92,7 @@ def _nan_to_num_forward(xp: Any, input: Any, /, nan: float, posinf: float, negin
 _nan_to_num = op(
     "nan_to_num_of", _nan_to_num_forward,
     kind=Kind.POINTWISE, dtypes="inexact", public=False, method=False, grad_fn="NanToNumBackward0",
+    operator="nan_to_num",
     input=lambda F, g, input: F.masked(g, F.abs(input) < math.inf),
 )  # fmt: skip
 
@@ -155,6 +156,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 @composite(
     kind=Kind.REDUCTION,
+    single_operator=True,
     schema=("count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"),
 )
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:

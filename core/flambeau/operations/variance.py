@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..engine.calls.arguments import Dims, Number
@@ -43,10 +44,21 @@ def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, corre
     return spread(F, g, input_shape, dim, keepdim) * centred * scale
 
 
+def _correction_call(name: str) -> Callable[..., tuple[Any, ...]]:
+    """Return a function that returns the call of PyTorch's operator, with the dimensions as a list."""
+
+    def call(input: Any, dim: Any, correction: Number, keepdim: bool) -> tuple[Any, ...]:
+        options = {"correction": correction, **({"keepdim": True} if keepdim else {})}
+        return name, input, *([] if dim is None else [list(dim)]), options
+
+    return call
+
+
 _var = op(
     "var",
     _variance_forward,
     kind=Kind.REDUCTION,
+    dispatches=_correction_call("var"),
     promote="real_accumulate",
     public=False,
     method=False,
@@ -142,6 +154,7 @@ def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, 
 _std = op(
     "std",
     lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
+    dispatches=_correction_call("std"),
     kind=Kind.REDUCTION,
     promote="real_accumulate", public=False, method=False, input=_std_grad,
     schema=(
@@ -167,6 +180,7 @@ _var_mean = op(
         _variance_forward(xp, input, dim, correction, keepdim),
         xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
     ),
+    dispatches=_correction_call("var_mean"),
     kind=Kind.REDUCTION, promote="accumulate", results=("var", "mean"), result_promotions=("real", "same"), public=False,
     method=False, out=False, vjp=_var_mean_grad,
     schema=(
@@ -204,6 +218,7 @@ _std_mean = op(
         xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
         xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
     ),
+    dispatches=_correction_call("std_mean"),
     kind=Kind.REDUCTION, promote="accumulate", results=("std", "mean"), result_promotions=("real", "same"), public=False,
     method=False, out=False, vjp=_std_mean_grad,
     schema=(

@@ -181,7 +181,7 @@ class Facts:
     `__torch_dispatch__` instead: `lambda input, dim: ("_softmax", input, dim, False)`.  A dictionary after the arguments contains
     the keyword arguments."""
     single_operator: bool = False
-    """Whether `__torch_dispatch__` receives a composite function as one operator, if autograd does not record it."""
+    """Whether `__torch_dispatch__` receives a composite function as one operator; True by default if it has a `grad_fn`."""
     returns_bool: bool = False
     """Whether the result is a Python bool, so that autograd never records the call: `equal`."""
     schema: str | tuple[str, ...] = ()

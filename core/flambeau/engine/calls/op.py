@@ -147,6 +147,8 @@ def composite(
     facts about it: see `Facts`.
     """
     facts.check_options("composite()", declared)
+    if grad_fn is not None:
+        declared.setdefault("single_operator", True)
 
     def publish(decorated: Any) -> Any:
         published = _publish_composite(decorated, inplace, method, out, aliases, public, grad_fn)

@@ -95,6 +95,10 @@ class Hooks:
         self.prepare_dispatching: Callable[[type], None]
         """Prepares a class with a `__torch_dispatch__` when it is defined; set by `flambeau.layouts.subclasses`."""
         self.compute_on_wrappers: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+        self.record_index: Callable[[Tensor, list[Any], Any], Any]
+        """Returns the result of `aten.index` with a history; set by the package `flambeau`."""
+        self.record_composite: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any]
+        """Returns the result of a composite with a history; set by the package `flambeau`."""
         self.call_aten_operator: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
         """Calls `__torch_dispatch__` for the operator of a name; set by `flambeau.layouts.subclasses`."""
         self.write_wrapper: Callable[[str, Tensor, tuple[Any, ...], dict[str, Any]], Tensor]

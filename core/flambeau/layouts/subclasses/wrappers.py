@@ -204,17 +204,23 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
 def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a composite function, which computes by other operations, with a wrapper-subclass argument.
 
-    If PyTorch implements the function as a single operator and autograd does not record the call, pass that operator to
-    `__torch_dispatch__`.  Otherwise, run the function: its operations reach `__torch_dispatch__` one by one.
+    If PyTorch implements the function as a single operator, pass that operator to `__torch_dispatch__`; a backward pass then runs
+    the function.  Otherwise, run the function: its operations reach `__torch_dispatch__` one by one.
     """
     if name.endswith("_like"):
         requires_grad = kwargs.pop("requires_grad", False)
         made = call_aten_operator(name, args, {key: value for key, value in kwargs.items() if value not in (None, False)})
         return made.requires_grad_() if requires_grad else made
-    facts = facts_of(name)
-    is_single = facts is not None and facts.single_operator and (facts.returns_bool or not _is_tracked(args))
-    if kwargs.get("out") is not None or is_single:
+    if kwargs.get("out") is not None:
         return call_aten_operator(name, args, kwargs)
+    facts = facts_of(name)
+    if facts is not None and facts.single_operator:
+        is_tracked = not facts.returns_bool and _is_tracked((*args, *kwargs.values()))
+        if not is_tracked or not (facts.random or facts.kind is Kind.VIEW or state.forward_levels):
+            call = hooks.dispatched_call(name, compute, args, kwargs)
+            if call[0].namespace == "aten":
+                result = call_torch_dispatch(*call)
+                return hooks.record_composite(compute, args, kwargs, result) if is_tracked else result
     if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
         return call_aten_operator("mm", args, kwargs)
     return compute(*args, **kwargs)
@@ -222,7 +228,7 @@ def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any,
 
 def _is_tracked(args: tuple[Any, ...]) -> bool:
     """Whether autograd records a call with these arguments, or propagates the tangent of one."""
-    if grad_flag.get() and any(isinstance(value, Tensor) and value._requires_grad for value in args):
+    if grad_flag.get() and any(value._requires_grad for value in overriding.relevant(args) if isinstance(value, Tensor)):
         return True
     return state.forward_levels > 0 and hooks.forward.has_tangent(args)
 
@@ -411,7 +417,10 @@ def write_wrapper(name: str, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
         return self
     if self._requires_grad and self._node is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    result = getattr(_copy_with_history(self), name.rstrip("_"))(*args, **kwargs)
+    compute = getattr(_copy_with_history(self), name.rstrip("_"), None)
+    if compute is None:
+        raise RuntimeError(f"{type(self).__name__}: autograd does not support the in-place method {name} of wrapper subclasses")
+    result = compute(*args, **kwargs)
     hooks.forward.overwrite(self, result)
     _replace_inner(self, result)
     self._node, self._requires_grad = result._node, result._requires_grad
@@ -485,9 +494,8 @@ def prepare_dispatching(cls: type[Tensor]) -> None:
     Methods in the table of operations call it already.
     """
     methods: dict[str, Any] = {"detach": _detach}
-    methods |= {name: _operator_method(name) for name in (*declared("single_operator"), "matmul")} | {
-        "__matmul__": _operator_method("matmul")
-    }
+    single = [name for name in declared("single_operator") if hasattr(Tensor, name)]
+    methods |= {name: _operator_method(name) for name in (*single, "matmul")} | {"__matmul__": _operator_method("matmul")}
     methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared, "__setitem__": _setitem}
     methods |= {"item": _item, "_single_element": _single_element, "__bool__": _truth, "__nonzero__": _truth}
     methods |= {"tolist": _tolist, "numpy": _numpy}

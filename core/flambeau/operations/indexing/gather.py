@@ -200,7 +200,13 @@ def copy_depending_on(input: Tensor, source: Tensor) -> Tensor:
     return tied(input.clone(), source) if source._requires_grad else input.clone()
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
+@composite(
+    inplace=True,
+    out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST,
+    kind=Kind.SCATTER,
+    autocast={"cuda": Autocast.WIDEST},
+    single_operator=True,
+)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
 

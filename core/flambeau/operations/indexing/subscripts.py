@@ -328,7 +328,9 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
                 relevant = overriding.relevant((self, index))
                 return overriding.handle_torch_function(Tensor.__getitem__, relevant, self, index)  # type: ignore[no-any-return]  # an override may return anything
             if state.dispatching and any(type(item) in overriding.DISPATCHING for item in overriding.relevant((index,))):
-                return hooks.call_aten_operator("index", (self, list(index) if isinstance(index, tuple) else [index]), {})  # type: ignore[no-any-return]  # what a class returns
+                indices = list(index) if isinstance(index, tuple) else [index]
+                result = hooks.call_aten_operator("index", (self, indices), {})
+                return hooks.record_index(self, indices, result) if is_grad_enabled() and self._requires_grad else result  # type: ignore[no-any-return]  # what a class returns
         try:
             raw, advanced, operation = raw_index(self, index)
         except NeedsLevels as need:

@@ -172,7 +172,7 @@ def _polygamma_forward(xp: Any, input: Any, /, n: int) -> Any:
 _polygamma = op(
     "polygamma_of", _polygamma_forward,
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
-    grad_fn="PolygammaBackward0",
+    grad_fn="PolygammaBackward0", dispatches=lambda input, n: ("polygamma", n, input),
     input=lambda F, g, input, n: g * F.polygamma_of(input, n + 1),
 )  # fmt: skip
 

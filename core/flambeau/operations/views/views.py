@@ -363,9 +363,19 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(tensor if tensor._array.shape == shape else _expand_method(tensor, shape) for tensor in tensors)
 
 
+def _squeeze_call(input: Tensor, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the call of PyTorch's operator, with the removed dimensions."""
+    removed: list[int] = []
+    for dim, size in enumerate(input.shape):
+        if size == 1 and shape[dim - len(removed) : dim - len(removed) + 1] != (1,):
+            removed.append(dim)
+    return "squeeze", input, removed[0] if len(removed) == 1 else removed
+
+
 _squeezed = view_operation(
-    "squeeze", lambda xp, input, /, shape: xp.reshape(input, shape), lambda F, g, input_shape: F.reshape(g, input_shape)
-)
+    "squeeze", lambda xp, input, /, shape: xp.reshape(input, shape), lambda F, g, input_shape: F.reshape(g, input_shape),
+    dispatches=_squeeze_call,
+)  # fmt: skip
 _unsqueezed = view_operation(
     "unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input, axis=dim), lambda F, g, input_shape: F.reshape(g, input_shape)
 )

@@ -319,8 +319,10 @@ def embedding_gradients(call: Call) -> list[Strategy]:
 
 
 def _reduction(call: Call) -> str:
-    """Return the reduction of a loss: its first string argument."""
-    return next((value for value in (*call.args, *call.kwargs.values()) if isinstance(value, str)), "mean")
+    """Return the reduction of a loss: its first string argument, or the number that its operator takes."""
+    number = call.argument("reduction", 1)
+    words = (value for value in (*call.args, *call.kwargs.values()) if isinstance(value, str))
+    return next(words, ("none", "mean", "sum")[number] if isinstance(number, int) else "mean")
 
 
 @rule("mse_loss", "smooth_l1_loss", "huber_loss")

@@ -11,9 +11,7 @@ from .placement_types import Placement, Shard
 __all__ = ["SHAPED"]
 
 _NEW = ("new_empty", "new_full", "new_ones", "new_zeros", "zeros_of")
-SHAPED = frozenset(
-    {"view", "reshape", "squeeze", "expand", "_unsafe_view", *_NEW}
-)  # their second argument is the shape of the result
+SHAPED = frozenset({"view", "reshape", "expand", "_unsafe_view", *_NEW})  # their second argument is the shape of the result
 
 
 @rule("view", "reshape", "_unsafe_view", "squeeze")
@@ -86,7 +84,7 @@ def gathered(call: Call) -> list[Strategy]:
     ]
 
 
-@rule("constant_pad")
+@rule("constant_pad_nd")
 def padded(call: Call) -> list[Strategy]:
     pad = call.argument("pad")
     rank = len(call.tensors[0].shape)

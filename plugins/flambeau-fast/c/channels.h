@@ -158,8 +158,34 @@ static void norm_backward_channels(const Argument *a, int64_t first, int64_t las
     }
 }
 
+/* The gradient of group normalization.  Arguments: grad_weights and grad_biases `(group of a sample, channel)`, grad_input, g and x
+`(group of a sample, channel, position)`, means, scales, weights `(group, channel)`. */
+static void group_norm_backward_groups(const Argument *a, int64_t first, int64_t last) {
+    const int64_t channels = SIZE(2, 1), places = SIZE(2, 2), groups = SIZE(7, 0), size = channels * places;
+    for (int64_t i = first; i < last; i++) {
+        const float *g = FLOATS(3) + i * size, *x = FLOATS(4) + i * size, *weight = FLOATS(7) + i % groups * channels;
+        const float mean = FLOATS(5)[i], scale = FLOATS(6)[i];
+        double total = 0.0, projection = 0.0;
+        for (int64_t c = 0; c < channels; c++) {
+            const double sum = sum_over_runs(g + c * places, x, 0.0f, 1, 0, places, ELEMENTS);
+            const double product = sum_over_runs(g + c * places, x + c * places, mean, 1, 0, places, PRODUCTS) * scale;
+            FLOATS(0)[i * channels + c] = (float)product;
+            FLOATS(1)[i * channels + c] = (float)sum;
+            total += weight[c] * sum;
+            projection += weight[c] * product;
+        }
+        const float shift = (float)(total / (double)size), slope = (float)(projection / (double)size) * scale;
+        for (int64_t c = 0; c < channels; c++) {
+            float *out = FLOATS(2) + i * size + c * places;
+            SIMD() for (int64_t j = 0; j < places; j++)
+                out[j] = (g[c * places + j] * weight[c] - shift - (x[c * places + j] - mean) * slope) * scale;
+        }
+    }
+}
+
 #define CHANNEL_KERNELS                                                                                                            \
     {"sums_of_strips", "DF", sums_of_strips, ITEMS}, {"sums_of_channels", "FF", sums_of_channels, ITEMS},                          \
         {"moments", "FFF", moments_of_channels, ITEMS}, {"means_of_rows", "VR", means_of_rows, ITEMS},                             \
         {"normalized_channels", "FFCCCCfi", normalized_channels, ITEMS},                                                           \
-        {"norm_backward", "FFFFFFFFi", norm_backward_channels, ITEMS}
+        {"norm_backward", "FFFFFFFFi", norm_backward_channels, ITEMS},                                                             \
+        {"group_norm_backward", "FFFFFFFF", group_norm_backward_groups, ITEMS}

@@ -1,4 +1,4 @@
-"""Batch normalization: moments, normalization by given moments, and gradients."""
+"""Batch and group normalization: moments, normalization by given moments, and gradients."""
 
 from __future__ import annotations
 
@@ -93,10 +93,81 @@ def _backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: A
     )
 
 
+# --- groups -------------------------------------------------------------------------------------------------------
+
+
+def _groups(input: Any, weight: Any, bias: Any, dims: Any) -> tuple[Any, Any, Any] | None:
+    """Return the input as `(group of a sample, channel, position)`, and weight and bias of each channel, or their defaults.
+
+    None unless the input is `(sample, group, *dims)`, and has a weight and bias for each channel, or none.
+    """
+    count, size = len(dims), input.shape[1]
+    if input.ndim != count + 2 or tuple(dims) not in (tuple(range(-count, 0)), tuple(range(2, count + 2))) or not is_dense(input):
+        return None
+    given = [parameter for parameter in (weight, bias) if parameter is not None]
+    channels = given[0].size // size if given else 1
+    if any(parameter.dtype is not FLOAT or parameter.size != size * channels for parameter in given):
+        return None
+    if channels != 1 and channels != input.shape[2]:
+        return None
+    weight, bias = (
+        np.full((size, channels), value, FLOAT) if parameter is None else np.ascontiguousarray(parameter).reshape(size, channels)
+        for parameter, value in ((weight, 1), (bias, 0))
+    )
+    return input.reshape(len(input) * size, channels, -1), weight, bias
+
+
+@fast(LEAST)
+def group_norm(
+    input: Any,
+    weight: Any = None,
+    bias: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+    dims: Any = (),
+    eps: float = 0.0,
+    workspace: Any = None,
+) -> Any:
+    arguments = _groups(input, weight, bias, dims)
+    if arguments is None:
+        return None
+    groups, weight, bias = arguments
+    count, channels, places = groups.shape
+    means, variances = np.empty((2, count), FLOAT)
+    kernels.moments(means, variances, groups.reshape(1, count, -1))
+    if workspace is not None:
+        workspace["group moments"] = means, _scale(variances, eps)
+    output = np.empty(input.shape, FLOAT)
+    parameters = [np.tile(parameter.reshape(-1), len(input)) for parameter in (weight, bias)]
+    parameters += [np.repeat(moment, channels) for moment in (means, variances)]
+    rows = count * channels, places
+    kernels.normalized_channels(output.reshape(rows), groups.reshape(rows), *parameters, eps, rows[0])
+    return output
+
+
+def _group_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, moments: Any) -> Any:
+    arguments = _groups(input, weight, bias, dims)
+    if arguments is None or not is_dense(g):
+        return None
+    groups, weights, _ = arguments
+    grad_input, grad_parameters = np.empty(input.shape, FLOAT), np.empty((2, *groups.shape[:2]), FLOAT)
+    kernels.group_norm_backward(
+        *grad_parameters, grad_input.reshape(groups.shape), g.reshape(groups.shape), groups, *moments, weights
+    )
+    grad_weight, grad_bias = grad_parameters.reshape(2, len(input), -1).sum(1)
+    return (
+        grad_input,
+        None if weight is None else grad_weight.reshape(weight.shape),
+        None if bias is None else grad_bias.reshape(bias.shape),
+    )
+
+
 @fast(LEAST)
 def norm_backward(
     g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Any, eps: float, workspace: Any
 ) -> Any:
+    if mean is None and workspace and "group moments" in workspace:
+        return _group_norm_backward(g, input, weight, bias, dims, workspace["group moments"])
     if mean is None:
         return layer_norm_backward(g, input, weight, bias, dims, workspace)
     return _backward(g, input, weight, bias, mean, variance, eps, fixed=False)

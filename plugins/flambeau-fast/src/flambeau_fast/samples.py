@@ -167,6 +167,14 @@ def _channels(draw: _Draw) -> Iterator[Call]:
         yield Call("fixed_norm", (x, *parameters, mean, variance, (), 1e-5, None))
         yield Call("norm_backward", (g, x, *parameters, mean, variance, (0, 2, 3), 1e-5, None))
         yield Call("fixed_norm_backward", (g, x, *parameters, mean, variance, 1e-5))
+    for shape, weights in (((7, 3, 4, 13, 17), (3, 4, 1, 1)), ((7, 12, 13, 17), (12, 1, 1)), ((9, 5, 6, 70), (5, 6, 1))):
+        x, g, weight, bias = (draw.normal(*sizes) for sizes in (shape, shape, weights, weights))
+        dims = tuple(range(2 - len(shape), 0))
+        for parameters in ((weight, bias), (None, None), (weight, None), (None, bias)):
+            workspace: dict[str, Any] = {}
+            _forward("group_norm", workspace, x, *parameters, None, None, dims, 1e-5)
+            yield Call("group_norm", (x, *parameters, None, None, dims, 1e-5, {}))
+            yield Call("norm_backward", (g, x, *parameters, None, None, dims, 1e-5, workspace))
 
 
 def _pooling(draw: _Draw) -> Iterator[Call]:

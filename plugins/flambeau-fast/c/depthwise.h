@@ -63,16 +63,77 @@ static void depthwise_plane(void *context, int64_t number) {
         }
 }
 
+/* --- the gradient of the weight --- */
+
+#define MOST_TAPS 5
+
+/* Add the products of the gradient with the elements under `count` adjacent taps in row r of the kernel. */
+INLINE void add_tap_products(const Depthwise *d, const float *copy, const float *g, int64_t r, int64_t q, const int count, double *totals) {
+    const Argument *a = d->a;
+    const int64_t rows = SIZE(0, 2), columns = SIZE(0, 3), width = pieces(columns, LANES) * LANES;
+    const Bits inside = lane_numbers() < (int)(columns - width + LANES); /* lanes of the last vector of a row */
+    Vector sums[MOST_TAPS];
+    const float *from[MOST_TAPS];
+    _Pragma("GCC unroll 5") for (int t = 0; t < count; t++) {
+        const int64_t column = (q + t) * d->steps.column_dilation;
+        from[t] = copy + r * d->steps.row_dilation * d->line + column % d->steps.right * d->part + column / d->steps.right;
+        sums[t] = (Vector){0};
+    }
+    for (int64_t i = 0; i < rows; i++, g += width) {
+        const int64_t row = i * d->steps.down * d->line, last = width - LANES;
+        for (int64_t j = 0; j < last; j += LANES)
+            _Pragma("GCC unroll 5") for (int t = 0; t < count; t++) sums[t] += load(g + j) * load(from[t] + row + j);
+        _Pragma("GCC unroll 5") for (int t = 0; t < count; t++) sums[t] += load(g + last) * kept(load(from[t] + row + last), inside);
+    }
+    for (int t = 0; t < count; t++) totals[t] += sum_of_lanes(sums[t]);
+}
+
+static void depthwise_weight_of_channel(void *context, int64_t output) {
+    const Depthwise *d = context;
+    const Argument *a = d->a;
+    const int64_t rows = SIZE(0, 2), columns = SIZE(0, 3), tall = SIZE(2, 2), wide = SIZE(2, 3), outputs = SIZE(0, 1), channels = SIZE(1, 1);
+    const int64_t copied = (rows - 1) * d->steps.down + (tall - 1) * d->steps.row_dilation + 1, plane = SIZE(1, 2) * SIZE(1, 3);
+    const int64_t width = pieces(columns, LANES) * LANES;
+    float *copy = scratch(0, (copied * d->line + 2 * LANES) * sizeof(float)), *padded = scratch(1, rows * width * sizeof(float));
+    double *totals = scratch(2, tall * wide * sizeof(double));
+    memset(totals, 0, tall * wide * sizeof(double));
+    for (int64_t n = 0; n < SIZE(0, 0); n++) {
+        const float *g = FLOATS(0) + (n * outputs + output) * rows * columns;
+        copy_plane(d, FLOATS(1) + (n * channels + output / (outputs / channels)) * plane, FLOATS(1) + SIZE(1, 0) * channels * plane, copy, copied);
+        for (int64_t i = 0; i < rows; i++) {
+            memcpy(padded + i * width, g + i * columns, columns * sizeof(float));
+            memset(padded + i * width + columns, 0, (width - columns) * sizeof(float));
+        }
+        for (int64_t r = 0; r < tall; r++)
+            if (wide == 3) add_tap_products(d, copy, padded, r, 0, 3, totals + r * wide);
+            else if (wide == 5) add_tap_products(d, copy, padded, r, 0, 5, totals + r * wide);
+            else
+                for (int64_t q = 0; q < wide; q++) add_tap_products(d, copy, padded, r, q, 1, totals + r * wide + q);
+    }
+    for (int64_t k = 0; k < tall * wide; k++) FLOATS(2)[output * tall * wide + k] = (float)totals[k];
+}
+
+/* --- calls --- */
+
+static void share_depthwise(const Argument *a, int64_t count, void (*task)(void *, int64_t)) {
+    Depthwise d = {.a = a, .steps = steps_at(a, 4)};
+    d.part = SIZE(0, 3) + (SIZE(2, 3) - 1) * d.steps.column_dilation / d.steps.right + 1 + LANES;
+    d.line = d.steps.right * d.part;
+    if (SIZE(0, 0) * SIZE(0, 1) * SIZE(0, 2) * SIZE(0, 3) * SIZE(2, 2) * SIZE(2, 3) >= LEAST_SHARED) parallel(count, task, &d);
+    else
+        for (int64_t number = 0; number < count; number++) task(&d, number);
+}
+
 /* Depthwise convolution.  Arguments: out, input, weight, bias (may be empty), steps. */
 static void depthwise(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
-    Depthwise d = {.a = a, .steps = steps_at(a, 4)};
-    const int64_t planes = SIZE(0, 0) * SIZE(0, 1);
-    d.part = SIZE(0, 3) + (SIZE(2, 3) - 1) * d.steps.column_dilation / d.steps.right + 1 + LANES;
-    d.line = d.steps.right * d.part;
-    if (planes * SIZE(0, 2) * SIZE(0, 3) * SIZE(2, 2) * SIZE(2, 3) >= LEAST_SHARED) parallel(planes, depthwise_plane, &d);
-    else
-        for (int64_t number = 0; number < planes; number++) depthwise_plane(&d, number);
+    share_depthwise(a, SIZE(0, 0) * SIZE(0, 1), depthwise_plane);
 }
 
-#define DEPTHWISE_KERNELS {"depthwise", "CCCCiiiiii", depthwise, WHOLE}
+/* The gradient of the weight.  Arguments: g, input, grad_weight, nothing, steps. */
+static void depthwise_weight(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    share_depthwise(a, SIZE(0, 1), depthwise_weight_of_channel);
+}
+
+#define DEPTHWISE_KERNELS {"depthwise", "CCCCiiiiii", depthwise, WHOLE}, {"depthwise_weight", "CCCCiiiiii", depthwise_weight, WHOLE}

@@ -301,14 +301,10 @@ columns are rows of A, copied as panels. */
 #define MOST_IN_CACHE (1 << 20) /* elements of a weight that stays in the caches between two calls */
 #define DOTS_AT_ONCE 4
 
-/* Keep some lanes, and set the others to zero, also those of infinities. */
-INLINE Vector kept(Vector value, Bits lanes) { return (Vector)((Bits)value & lanes); }
-
 /* Compute dot products of a row with rows of a weight in the cache, where prefetching would take time.  Full vectors of the weight begin
 with a line of the cache if those of all its rows can. */
 static void dots_in_cache(float *to, const float *b, int64_t columns, const float *a, int64_t depth) {
-    Bits lane;
-    for (int i = 0; i < LANES; i++) lane[i] = i;
+    const Bits lane = lane_numbers();
     const int64_t start = depth % LANES ? 0 : -(int64_t)((uintptr_t)b / sizeof(float)) & (LANES - 1), end = start + (depth - start) / LANES * LANES;
     float *row = (float *)scratch(6, (depth + LANES) * sizeof(float)) + LANES - start;
     memcpy(row, a, depth * sizeof(float));

@@ -30,6 +30,15 @@ INLINE Vector larger_lanes(Vector a, Vector b) {
     return (Vector)((is_larger & (Bits)a) | (~is_larger & (Bits)b));
 }
 
+INLINE Bits lane_numbers(void) {
+    Bits numbers;
+    for (int i = 0; i < LANES; i++) numbers[i] = i;
+    return numbers;
+}
+
+/* Keep some lanes, and set the others to zero, also those of infinities. */
+INLINE Vector kept(Vector value, Bits lanes) { return (Vector)((Bits)value & lanes); }
+
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 INLINE int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }

@@ -76,6 +76,34 @@ def _depthwise(input: Any, weight: Any, bias: Any, size: Sizes, steps: Sizes, gr
     return output
 
 
+def _depthwise_weight(grad: Any, input: Any, shape: Sizes, steps: Sizes, groups: int) -> Any:
+    """Compute the gradient of the weight of a depthwise convolution; return None for other groups."""
+    if shape[1] != 1 or input.shape[1] != groups:
+        return None
+    grad_weight = np.empty(shape, FLOAT)
+    kernels.depthwise_weight(grad, input, grad_weight, None, *steps)
+    return grad_weight
+
+
+def _depthwise_transposed(
+    input: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    """Compute a depthwise transposed convolution: a convolution of the input with zeros between its elements."""
+    if weight.shape[1] != 1 or len(weight) != groups:
+        return None
+    reach = [(k - 1) * d for k, d in zip(weight.shape[2:], dilation, strict=True)]
+    outside = [r - p for r, p in zip(reach, padding, strict=True)]
+    if min(outside) < 0:
+        return None
+    spread = input
+    if max(stride) > 1:
+        spread = np.zeros((*input.shape[:2], *(n + 2 * p - r for n, p, r in zip(size, padding, reach, strict=True))), FLOAT)
+        spread[:, :, :: stride[0], :: stride[1]] = input
+    output = np.empty((len(input), groups, *size), FLOAT)
+    kernels.depthwise(output, spread, np.ascontiguousarray(weight[:, :, ::-1, ::-1]), bias, 1, 1, *outside, *dilation)
+    return output
+
+
 def _linear(input: Any, weight: Any, bias: Any) -> Any:
     """Compute the convolution of images of one pixel with a 1 x 1 kernel."""
     product = KERNELS["mm"](input.reshape(input.shape[:2]), weight.reshape(weight.shape[:2]).T)
@@ -120,8 +148,10 @@ def convolution_weight(
     groups: int = 1,
     workspace: Any = None,
 ) -> Any:
-    if groups > 1 or not _suits(grad, input):
+    if not _suits(grad, input):
         return None
+    if groups > 1:
+        return _depthwise_weight(grad, input, shape, (*stride, *padding, *dilation), groups)
     if plan(len(input), input.shape[2:], shape, grad.shape[2:], stride, padding, dilation).uses_winograd:
         result = winograd.weight_gradient(grad, input, padding, stride[0])
         if _is_finite(result):
@@ -142,8 +172,10 @@ def convolution_transposed(
     dilation: Sizes = (),
     groups: int = 1,
 ) -> Any:
-    if groups > 1 or not _suits(input, weight) or not (bias is None or is_dense(bias)):
+    if not _suits(input, weight) or not (bias is None or is_dense(bias)):
         return None
+    if groups > 1:
+        return _depthwise_transposed(input, weight, bias, size, stride, padding, dilation, groups)
     if plan(len(input), size, weight.shape, input.shape[2:], stride, padding, dilation).transposed_uses_winograd:
         result = winograd.convolve_back(input, weight, bias, padding, size, stride[0])
         if _is_finite(result):

@@ -296,10 +296,17 @@ def _convolutions(draw: _Draw) -> Iterator[Call]:
         ((5, 5), (2, 2), (2, 2), (1, 1), 6),
         ((3, 5), (2, 3), (0, 4), (2, 3), 18),  # several outputs for each channel
         ((1, 1), (1, 1), (3, 0), (1, 1), 6),
+        ((2, 3), (3, 2), (1, 0), (1, 2), 6),
+        ((7, 7), (2, 1), (3, 3), (1, 1), 6),
     ):  # depthwise
         space = tuple(int(n) for n in draw.random.integers(9, 40, 2) + np.multiply(dilation, kernel))
         weight = draw.normal(outputs, 1, *kernel)
-        yield Call("convolution", (draw.normal(2, 6, *space), weight, draw.normal(outputs), stride, padding, dilation, 6, None))
+        x, steps = draw.normal(2, 6, *space), (stride, padding, dilation)
+        g = draw.normal(*numpy_kernels.KERNELS["convolution"](x, weight, None, *steps, 6, None).shape)
+        yield Call("convolution", (x, weight, draw.normal(outputs), *steps, 6, None))
+        yield Call("convolution_weight", (g, x, weight.shape, *steps, 6, None))
+        if outputs == 6 and max(kernel) > 1:
+            yield Call("convolution_transposed", (g, weight, draw.normal(6), space, *steps, 6))
     pixels, weight = draw.normal(5, 300, 1, 1), draw.normal(90, 300, 1, 1)
     yield Call("convolution", (pixels, weight, draw.normal(90), (1, 1), (0, 0), (1, 1), 1, None))
     g, weight, bias = draw.normal(3, 7, 6, 5), draw.normal(7, inputs % 20 + 1, 4, 3), draw.normal(inputs % 20 + 1)

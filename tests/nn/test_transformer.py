@@ -325,3 +325,6 @@ def test_attention_refuses_nested_tensors(options, reason):
         attention(nested, nested, nested)
     with pytest.raises(AssertionError, match="grad is enabled|training is enabled|batch_first"):
         attention.eval()(nested, nested, nested)
+    empty = torch.nested.nested_tensor([])
+    with pytest.raises(AssertionError, match="input not batched"):
+        attention(empty, empty, empty)

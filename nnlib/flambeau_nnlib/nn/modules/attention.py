@@ -179,6 +179,7 @@ class MultiheadAttention(Module):
         requires_grad = input.requires_grad or any(parameter.requires_grad for parameter in self.parameters())
         obstacles = {
             "non-self attention was used (query, key, and value are not the same Tensor)": not is_self_attention,
+            f"input not batched; expected query.dim() of 3 but got {input.dim()}": input.dim() != 3,
             "training is enabled": self.training,
             "batch_first was not True": not self.batch_first,
             "_qkv_same_embed_dim was not True": not self._qkv_same_embed_dim,

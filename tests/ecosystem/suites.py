@@ -360,15 +360,14 @@ SUITES = {
     ),
     "torchao": Suite(
         tests=(
-            *(
-                f"test/quantization/{part}"
-                for part in ("quantize_/workflows/int8", "test_observer.py", "test_quant_primitives.py")
-            ),
-            "test/dtypes/test_bitpacking.py",
+            *(f"test/{part}" for part in ("core", "dtypes", "quantization", "test_low_bit_optim.py", "test_utils.py")),
+            *(f"test/{part}" for part in ("integration/test_integration.py", "prototype/test_quantized_training.py")),
         ),
         repository="https://github.com/pytorch/ao",
-        options=("-k", "not compile_True and not export and not cuda"),
+        left_out={"test/quantization/pt2e": "quantization of exported graphs"},
         copied=("torchao", "third_party"),
+        known="`torchao.quantization.pt2e`, which a file with six tests imports; the source code of compiled functions; "
+        "`torch.quantize_per_channel`",
     ),
     "torchdata": Suite(
         tests=(

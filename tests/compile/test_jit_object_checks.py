@@ -452,3 +452,8 @@ def test_hooks():
     module.register_forward_hook(wrong_output)
     with pytest.raises(RuntimeError, match="wrong type for the output argument. Received type: 'int'. Expected type: 'str'"):
         torch.jit.script(module)
+
+
+def test_expressions_are_checked_once():
+    unit = torch.jit.CompilationUnit("def negated(x):\n    return x" + 60 * ".neg()")  # 2**60 checks would not end
+    assert unit.negated(torch.ones(1)).item() == 1

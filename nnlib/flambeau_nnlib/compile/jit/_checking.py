@@ -62,6 +62,8 @@ _VARIADIC = "Compiled functions can't take variable number of arguments or use k
 _KEYS = (*VALUES, "Device")  # types of the keys of dictionaries
 # Functions without errors that do not depend on a module, and the types of their results.
 _CHECKED: dict[tuple[types.CodeType, str], str] = {}
+# The methods of modules that are checked while one function and the functions that it calls are checked.
+_CHECKED_METHODS: weakref.WeakKeyDictionary[nn.Module, dict[Any, str]] = weakref.WeakKeyDictionary()
 _CHECKED_CLASSES: weakref.WeakSet[type] = weakref.WeakSet()
 _KINDS_OF_ATTRIBUTES: weakref.WeakKeyDictionary[type, dict[str, str]] = weakref.WeakKeyDictionary()
 
@@ -91,13 +93,19 @@ def check_function(function: Any, owner: Any = None, callers: tuple[Any, ...] = 
         return ""
     if plain in callers:
         _refuse_recursion(plain)
+    if not callers:
+        _CHECKED_METHODS.clear()
+    methods = _CHECKED_METHODS.setdefault(owner, {}) if isinstance(owner, nn.Module) else {}
+    if plain in methods:
+        return methods[plain]
     source = parsed(plain.__code__, plain.__code__.co_filename)
     found = ""
     if source is not None:
         checker = _Checker(plain, source, owner, (*callers, plain))
         checker.run()
         found = checker.result()
-    if owner is None:
+    methods[plain] = found
+    if not isinstance(owner, nn.Module):
         _CHECKED[_key(plain)] = found
     return found
 
@@ -206,6 +214,7 @@ class _Checker(ExpressionChecks):
         self.outer: set[str] = set()  # the names that are defined outside of the current branch or loop
         self.hinted: ast.expr | None = None  # the value of the last annotated assignment
         self.returned: list[str] = []
+        self.known: dict[int, tuple[ast.expr, str]] = {}  # types of expressions, until a name is assigned
         self.attribute_kinds = attribute_kinds
 
     def refuse(self, node: ast.AST, what: str, error: type[Exception] = RuntimeError) -> NoReturn:
@@ -304,6 +313,7 @@ class _Checker(ExpressionChecks):
     def statement(self, node: ast.stmt) -> bool:
         name = type(node).__name__
         self.current = node
+        self.known.clear()
         if name in _STATEMENTS and not (self.is_text and name == "FunctionDef"):
             self.refuse(node, f"{_STATEMENTS[name]} aren't supported", UnsupportedNodeError)
         check: Callable[[Any], bool | None] | None = getattr(self, f"statement_{name}", None)
@@ -569,6 +579,7 @@ class _Checker(ExpressionChecks):
 
     def assign(self, target: ast.expr, kind: str) -> None:
         """Define the names of a target of an assignment."""
+        self.known.clear()
         if isinstance(target, ast.Name):
             if target.id == self.me and self.me:
                 self.refuse(target, f"Cannot re-assign '{target.id}' because it is a module, and not a first-class value")

@@ -63,6 +63,7 @@ class ExpressionChecks(ObjectChecks):
 
     scope: Any
     hinted: ast.expr | None
+    known: dict[int, tuple[ast.expr, str]]
     globals: dict[str, Any]
     nonlocals: dict[str, Any]
     me: str
@@ -112,6 +113,12 @@ class ExpressionChecks(ObjectChecks):
 
     def kind(self, node: ast.expr) -> str:
         """Check an expression and return its type, or an empty string if it is not simple."""
+        if id(node) not in self.known:  # checks of a call need the type of its owner several times
+            found = self.computed_kind(node)
+            self.known[id(node)] = node, found
+        return self.known[id(node)][1]
+
+    def computed_kind(self, node: ast.expr) -> str:
         name = type(node).__name__
         if name in _EXPRESSIONS:
             self.refuse(node, f"{name} aren't supported", UnsupportedNodeError)

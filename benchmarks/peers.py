@@ -37,7 +37,7 @@ def make_step(torch: Any, workload: Workload, mode: str) -> Callable[[], Any]:
             with torch.no_grad():
                 result = compiled(x)
             if os.environ.get("FLAMBEAU_BACKEND") == "jax":
-                result.numpy()  # JAX computes asynchronously
+                result.cpu()  # JAX computes asynchronously
             return result
 
         for _ in range(4):

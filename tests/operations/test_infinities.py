@@ -81,3 +81,14 @@ def test_grid_sample_outside_a_volume(mode, coordinate):
     assert output.flatten().tolist() == [0, 1]
     output.sum().backward()
     assert float(x.grad.sum()) == 1 and not grid.grad.isnan().any()
+
+
+@pytest.mark.parametrize("size", [1, 100, 100_000])
+def test_clamp_of_special_values(size):
+    special = np.resize(np.array([np.nan, -0.0, 0.0, np.inf, -np.inf, 0.5, 3.0], np.float32), size)
+    for low, high in ((-1, 1), (None, 0.25), (0.25, None), (2, 1), (0, 0)):
+        expected = special.copy()
+        expected = expected if low is None else np.where(expected < low, np.float32(low), expected)
+        expected = expected if high is None else np.where(expected > high, np.float32(high), expected)
+        for dtype in (torch.float32, torch.float64, torch.float16):
+            np.testing.assert_array_equal(torch.from_numpy(special).to(dtype).clamp(low, high).float().numpy(), expected)

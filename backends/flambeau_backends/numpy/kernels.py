@@ -173,11 +173,18 @@ def round_(input: Any) -> Any:
 
 def _integer_power(input: Any, exponent: float) -> Any:
     """Raise floats to an integer power; return None for other exponents.  `np.power` is vectorized only for positive bases."""
+    if exponent == 2:
+        return np.square(input) if input.size < LARGE else _squared(input)
     if exponent == 3:
         return _cubed(input)
     if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _SMALL_SIZE:
         return None
     return _power_of_magnitudes(input, exponent)
+
+
+@without_warnings
+def _squared(input: Any) -> Any:
+    return in_chunks(lambda out, x: np.square(x, out), input)
 
 
 @without_warnings
@@ -198,7 +205,7 @@ def _power_of_magnitudes(input: Any, exponent: float) -> Any:
 
 @kernel
 def pow_scalar(input: Any, exponent: Any) -> Any:
-    floats = input.dtype.kind == "f" and exponent != 2 and type(exponent) is not complex
+    floats = input.dtype.kind == "f" and type(exponent) is not complex
     result = _integer_power(input, exponent) if floats else None
     return pow_scalar_forward(namespace, input, exponent) if result is None else result
 
@@ -312,6 +319,8 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     return result
 
 
+_LINE = 64  # bytes of a line of the cache
+_LEAST_OF_SLABS = 1 << 14  # number of elements
 _SMALL_SIZE = 1 << 10  # number of elements up to which `np.where` is faster than several passes
 _SHORT = 1 << 12  # number of elements up to which `np.maximum` is faster than `np.clip`
 
@@ -382,7 +391,16 @@ def clone(input: Any, memory_format: Any = None) -> Any:
 
 @kernel
 def contiguous(input: Any) -> Any:
-    return np.ascontiguousarray(input)
+    """Copy in row-major order, in slabs of the last dimension if its elements are a multiple of 1024 bytes apart.
+
+    Such elements share a few sets of the cache.
+    """
+    if input.size < _LEAST_OF_SLABS or input.strides[-1] % 1024 or not input.strides[-1] or input.itemsize > 8:
+        return input.copy()
+    result, width = np.empty(input.shape, input.dtype), _LINE // input.itemsize
+    for start in range(0, input.shape[-1], width):
+        result[..., start : start + width] = input[..., start : start + width]
+    return result
 
 
 _LONG = 8  # ratio of input features to rows from which the product is computed transposed

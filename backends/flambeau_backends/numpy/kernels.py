@@ -174,7 +174,7 @@ def round_(input: Any) -> Any:
 def _integer_power(input: Any, exponent: float) -> Any:
     """Raise floats to an integer power; return None for other exponents.  `np.power` is vectorized only for positive bases."""
     if exponent == 2:
-        return np.square(input) if input.size < LARGE else _squared(input)
+        return _squared(input)
     if exponent == 3:
         return _cubed(input)
     if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _SMALL_SIZE:
@@ -184,7 +184,7 @@ def _integer_power(input: Any, exponent: float) -> Any:
 
 @without_warnings
 def _squared(input: Any) -> Any:
-    return in_chunks(lambda out, x: np.square(x, out), input)
+    return np.square(input) if input.size < LARGE else in_chunks(lambda out, x: np.square(x, out), input)
 
 
 @without_warnings

@@ -424,18 +424,19 @@ def test_the_first_replay_copies_no_parameters():
     """The first replay is compared with an eager call. A step that changes no parameter needs no copies of them to compare them."""
     if torch.get_default_device().type != "cpu":
         pytest.skip("tracemalloc sees only memory of the CPU")
-    model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512)).eval()
-    size = sum(parameter.nbytes for parameter in model.parameters())
-    compiled, x = torch.compile(model.forward), torch.ones(1, 512)
-    peaks = []
-    with torch.no_grad():
-        for _ in range(4):
-            tracemalloc.start()
-            compiled(x)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
-    assert_replayed(compiled)
-    assert max(peaks) < 0.7 * size
+    for width in (8, 512):  # the first network imports the code
+        model = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)).eval()
+        size = sum(parameter.nbytes for parameter in model.parameters())
+        compiled, x = torch.compile(model.forward), torch.ones(1, width)
+        peaks = []
+        with torch.no_grad():
+            for _ in range(4):
+                tracemalloc.start()
+                compiled(x)
+                peaks.append(tracemalloc.get_traced_memory()[1])
+                tracemalloc.stop()
+        assert_replayed(compiled)
+    assert max(peaks) < 0.4 * size, peaks
 
 
 def test_an_array_of_numpy_that_the_step_changes():

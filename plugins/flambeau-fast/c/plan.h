@@ -298,7 +298,7 @@ columns are rows of A, copied as panels. */
 #define LINE_OF_CACHE 16 /* elements */
 #define ELEMENTS_OF_PANELS (1 << 16) /* of a block of copied rows, to stay in the L2 cache */
 
-#define MOST_IN_CACHE (1 << 20) /* elements of a weight that stays in the caches between two calls */
+#define MOST_IN_CACHE (1 << 19) /* elements of a weight that stays in the L2 caches between two calls */
 #define DOTS_AT_ONCE 4
 
 /* Compute dot products of a row with rows of a weight in the cache, where prefetching would take time.  Full vectors of the weight begin

@@ -118,16 +118,7 @@ def _groups(input: Any, weight: Any, bias: Any, dims: Any) -> tuple[Any, Any, An
 
 
 @fast(LEAST)
-def group_norm(
-    input: Any,
-    weight: Any = None,
-    bias: Any = None,
-    mean: Any = None,
-    variance: Any = None,
-    dims: Any = (),
-    eps: float = 0.0,
-    workspace: Any = None,
-) -> Any:
+def group_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Any, eps: float, workspace: Any) -> Any:
     arguments = _groups(input, weight, bias, dims)
     if arguments is None:
         return None

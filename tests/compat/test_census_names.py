@@ -32,6 +32,24 @@ def test_layer_norm_as_operators():
     assert skipped == (None, None, None)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("mask", [(True, True, True), (False, True, False), (True, False, True), (False, False, False)])
+def test_the_gradient_of_convolution_as_an_operator(mask, transposed):
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(2, 4, 7, 6), torch.randn(4, 2, 3, 3), torch.randn(4)
+    for tensor in (x, weight, bias):
+        tensor.requires_grad_()
+    geometry = ((2, 1), (1, 2), (1, 1), transposed, (0, 0), 2)
+    output = torch.ops.aten.convolution(x, weight, bias, *geometry)
+    gradient = torch.randn(output.shape)
+    expected = torch.autograd.grad(output, [x, weight, bias], gradient)
+    found = torch.ops.aten.convolution_backward(gradient, x, weight, [4], *geometry, mask)
+    for given, ours, wanted in zip(mask, found, expected, strict=True):
+        assert (ours is not None) is given
+        if given:
+            torch.testing.assert_close(ours.detach(), wanted, atol=1e-4, rtol=1e-4)
+
+
 def test_batch_norm_and_dropout_as_operators():
     x, mean, var = torch.arange(6.0).view(2, 3), torch.zeros(3), torch.ones(3)
     output, saved, rstd = torch.ops.aten._native_batch_norm_legit(x, None, None, mean, var, True, 0.1, 1e-5)

@@ -251,6 +251,41 @@ def _convolution(
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
+@_operator(
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, "
+    "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> "
+    "(Tensor, Tensor, Tensor)"
+)
+def convolution_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of a convolution with respect to the input, the weight and the bias that are in the mask."""
+    operands = [input, weight]
+    wanted = [place for place in (0, 1) if output_mask[place]]
+
+    def convolve(*given: Tensor) -> Tensor:
+        for place, operand in zip(wanted, given, strict=True):
+            operands[place] = operand
+        return _convolution(*operands, None, stride, padding, dilation, transposed, output_padding, groups)  # type: ignore[no-any-return]  # a generated function
+
+    gradients: list[Tensor | None] = [None, None]
+    if wanted:
+        _, pull_back = torch.func.vjp(convolve, *(operands[place] for place in wanted))
+        for place, gradient in zip(wanted, pull_back(grad_output), strict=True):
+            gradients[place] = gradient
+    return *gradients, grad_output.sum([0, *range(2, grad_output.dim())]) if output_mask[2] else None
+
+
 @_operator()
 def normal_functional(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Return a tensor like `input` filled with samples of a normal distribution."""

@@ -608,8 +608,15 @@ def test_traced_functions_keep_the_order_of_arguments():
     assert torch.equal(traced(rows * 2, places), rows[places] * 2 + 3)
 
 
-def test_vmap_is_not_traced_into_constants():
+def test_traced_vmap_calls_each_member():
     from flambeau.fx.experimental.proxy_tensor import make_fx
 
-    with pytest.raises(RuntimeError, match="vmap cannot be traced"):
-        make_fx(torch.vmap(torch.sin))(torch.ones(2, 3))
+    x, scale = torch.arange(6.0).reshape(2, 3), torch.tensor(3.0)
+    for function in (
+        torch.vmap(lambda row, scale: row * scale, in_dims=(1, None)),
+        torch.vmap(lambda row, scale: (row.sum(), row * scale), (0, None), out_dims=(0, 1)),
+        lambda x, scale: torch.func.jacrev(lambda x: x.sin() * scale)(x),
+        lambda x, scale: torch.vmap(torch.func.grad(lambda row: (row**2).sum() * scale))(x),
+    ):
+        traced, others = make_fx(function)(x, scale), (x + 1, torch.tensor(2.0))
+        torch.testing.assert_close(traced(*others), function(*others))

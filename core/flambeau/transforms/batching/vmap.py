@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...engine.calls.overriding import open_modes
 from ...engine.calls.tables import PUBLIC
 from ...engine.calls.transform_hooks import BatchHooks
 from ...engine.devices.aliases import private_names
@@ -57,7 +58,7 @@ def vmap(
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
         size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
-        if any(map(_is_wrapper, leaves)):
+        if any(map(_is_wrapper, leaves)) or any(getattr(mode, "records_members", False) for mode in open_modes.get()):
             return _member_by_member(func, size, dims, leaves, spec, out_dims, kwargs)
         if chunk_size is None or chunk_size >= size:
             return _flat_vmap(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
@@ -98,7 +99,10 @@ def _is_wrapper(leaf: Any) -> bool:
 def _member_by_member(
     func: Callable[..., Any], size: int, dims: list[Any], leaves: list[Any], spec: Spec, out_dims: Any, kwargs: Any
 ) -> Any:
-    """Call `func` for each member of the batch, and stack the results: for wrapper subclasses, which have no arrays to batch."""
+    """Call `func` for each member of the batch, and stack the results.
+
+    For wrapper subclasses, which have no arrays to batch, and for modes with `records_members`, which record operators.
+    """
     members = []
     for index in range(size):
         part = [leaf if dim is None else leaf.select(dim, index) for leaf, dim in zip(leaves, dims, strict=True)]

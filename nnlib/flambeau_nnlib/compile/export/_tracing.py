@@ -88,6 +88,8 @@ class Recording(TorchFunctionMode):
         outer: the recording of the enclosing graph, if this graph is a branch of `cond` or `while_loop`.
     """
 
+    records_members = True  # `vmap` calls its function for each member of the batch
+
     def __init__(
         self, graph: Graph, module: nn.Module, sizes: SizeGuards, probe: Recording | None, outer: Recording | None = None
     ) -> None:

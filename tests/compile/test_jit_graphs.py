@@ -224,3 +224,15 @@ def test_methods_of_scripted_modules_have_a_graph_and_code():
         assert kinds(module.other.graph) == ["aten::add"] and module.other(3) == 4 and "def other" in module.other.code
     assert kinds(traced.__getattr__("forward").graph) == ["aten::mul", "aten::abs"]
     assert list(inspect.signature(scripted.forward).parameters) == ["x"]
+
+
+def test_operators_have_all_inputs_of_their_schemas():
+    class Model(torch.nn.Module):
+        def forward(self, x, factor):
+            x = torch.nn.functional.group_norm(x * factor, 2, None, None)
+            return torch.nn.functional.max_pool2d(x, 2) + x.sum((2, 3), keepdim=True), torch.cat([x, x])
+
+    graph, _ = torch.jit._get_trace_graph(Model(), (torch.ones(1, 2, 4, 4), 2.5))
+    counts = {node.kind(): len(list(node.inputs())) for node in graph.nodes()}
+    expected = {"aten::group_norm": 6, "aten::max_pool2d": 6, "aten::sum": 4, "aten::add": 3, "aten::cat": 2, "aten::mul": 2}
+    assert {kind: counts[kind] for kind in expected} == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from pathlib import Path
 
 import pytest
 
@@ -27,7 +28,19 @@ def has(name):
             module = importlib.import_module(".".join(["torch", *parts[:length]]))
         except ModuleNotFoundError:
             continue
+        except RuntimeError:  # by torchvision, which the module imports, if its compiled operators are for another PyTorch
+            return is_in_source(parts)
         return functools.reduce(lambda owner, part: getattr(owner, part, None), parts[length:], module) is not None
+    return False
+
+
+def is_in_source(parts):
+    """Whether PyTorch has the file of the module, which contains the class that the remaining parts name."""
+    for length in range(len(parts), 0, -1):
+        file = Path(torch.__file__).parent.joinpath(*parts[:length]).with_suffix(".py")
+        if file.exists():
+            source = file.read_text(encoding="utf-8")
+            return all(f"class {part}" in source for part in parts[length:])
     return False
 
 

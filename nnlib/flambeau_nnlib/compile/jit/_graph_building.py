@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau as torch
-from flambeau.extension.schemas import namespace_of, schemas
+from flambeau.extension.schemas import Argument, namespace_of, schemas
 
 from ... import nn
 from ._dialect import SYMBOLS
@@ -79,6 +79,13 @@ def _declared_result(operator: str) -> str:
     declared = schemas(operator) if namespace_of(operator) == "aten" else ()
     is_list = bool(declared) and [each.type for each in declared[0].returns] == ["Tensor[]"]
     return "Tensor[]" if is_list else "Tensor"
+
+
+def _may_take(argument: Argument, text: str) -> bool:
+    """Whether an argument of an operator may be a value of a type: `Tensor` takes no numbers, and only lists take lists."""
+    if argument.type == "Tensor":
+        return text == "Tensor"
+    return "[" in argument.type or not (text.startswith("List[") or text.endswith("[]"))
 
 
 class _Member:
@@ -544,7 +551,8 @@ class _Builder:
         if root in ("torch", "ops") and root not in self.scope.values:
             path = text.split(".")
             kind = f"aten::{'.'.join(path[1:])}" if root == "torch" else f"{path[1]}::{'.'.join(path[2:])}"
-            return self.operator(kind, [self.value(argument) for argument in given], name)
+            values = [self.value(argument) for argument in given]
+            return self.operator(kind, self.completed(kind, node, values) if root == "torch" else values, name)
         assert isinstance(function, ast.Attribute)
         owner = self.value(function.value)
         module = self.modules_of.get(id(owner))
@@ -557,6 +565,28 @@ class _Builder:
             result: Value = self.function(definition, [owner, *self.ordered(definition, node, arguments, 1)], module, notes)
             return result
         return self.node("prim::CallMethod", [owner, *arguments], self.graph_type(definition.returns), name, name=function.attr)
+
+    def completed(self, kind: str, node: ast.Call, values: list[Value]) -> list[Value]:
+        """Return the inputs of an operator in the order of its schema, with the defaults of those that a call leaves out."""
+        operator = kind.rpartition("::")[2]
+        if namespace_of(operator) != "aten" or not any("Tensor" in value.type().text for value in values):
+            return values
+        by_name = {keyword.arg: value for keyword, value in zip(node.keywords, values[len(node.args) :], strict=True)}
+        for schema in schemas(operator):
+            if not all(result.is_tensor for result in schema.returns):
+                continue
+            places = [argument for argument in schema.arguments if not argument.kwarg_only][: len(node.args)]
+            if len(places) < len(node.args) or not by_name.keys() <= {argument.name for argument in schema.arguments}:
+                continue
+            found = {argument.name: value for argument, value in zip(places, values, strict=False)} | by_name
+            if not all(_may_take(argument, found[argument.name].type().text) for argument in places):
+                continue
+            if all(argument.name in found or argument.has_default_value() for argument in schema.arguments):
+                return [
+                    found.get(argument.name) or self.value(ast.parse(repr(argument.default), mode="eval").body)
+                    for argument in schema.arguments
+                ]
+        return values
 
     def ordered(self, definition: ast.FunctionDef, node: ast.Call, arguments: list[Value], skipped: int) -> list[Value]:
         """Return the arguments of a call in the order of the function's parameters."""

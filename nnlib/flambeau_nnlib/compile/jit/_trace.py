@@ -210,11 +210,13 @@ def _get_trace_graph(
     return_inputs: bool = False,
     _return_inputs_states: bool = False,
 ) -> tuple[Any, ...]:
-    """Return the inlined graph of a traced function or module, and its result.
+    """Return the inlined graph of a traced function or module, and its result. Numbers among the arguments become tensors.
 
     With `return_inputs`, also return the tensors in the arguments, followed by the parameters and buffers of the module. Hooks
     can set the scopes of the graph's nodes: they push a scope on `torch._C._get_tracing_state()`.
     """
+    args, kwargs = pytree.tree_map_only(int, torch.tensor, (args, kwargs))
+    args, kwargs = pytree.tree_map_only(float, functools.partial(torch.tensor, dtype=torch.float64), (args, kwargs))
     token = tracing.current.set(tracing.TracingState())
     try:
         traced = trace(f, args, check_trace=False, strict=False, example_kwarg_inputs=kwargs)

@@ -236,3 +236,18 @@ def test_operators_have_all_inputs_of_their_schemas():
     counts = {node.kind(): len(list(node.inputs())) for node in graph.nodes()}
     expected = {"aten::group_norm": 6, "aten::max_pool2d": 6, "aten::sum": 4, "aten::add": 3, "aten::cat": 2, "aten::mul": 2}
     assert {kind: counts[kind] for kind in expected} == expected
+
+
+def test_trace_graphs_have_no_unused_operators():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            if (x * 3).exp().sum().item() > 0:
+                x = x.relu()
+            return x.clone().add_(1)
+
+    graph, _ = torch.jit._get_trace_graph(Model(), torch.ones(2))
+    assert [node.kind() for node in graph.nodes() if node.kind().startswith("aten::")] == [
+        "aten::relu",
+        "aten::clone",
+        "aten::add_",
+    ]

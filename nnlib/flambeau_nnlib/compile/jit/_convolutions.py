@@ -1,4 +1,4 @@
-"""Replace convolutions in traced graphs by the operator that PyTorch records: `aten::_convolution`."""
+"""Change traced graphs as PyTorch does: convolutions become `aten::_convolution`, and unused results are removed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ._graph import Graph, Node, Type, Value
 
-__all__ = ["merge_convolutions"]
+__all__ = ["merge_convolutions", "without_unused"]
 
 _OWN = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
 _TRANSPOSED = ("input", "weight", "bias", "stride", "padding", "output_padding", "groups", "dilation")
@@ -25,6 +25,24 @@ def merge_convolutions(graph: Graph) -> Graph:
         if found:
             _replace(graph, node, transposed=bool(found[1]), dims=int(found[2]))
         graph.add(node)
+    return graph
+
+
+_PURE = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"})
+
+
+def without_unused(graph: Graph) -> Graph:
+    """Remove operators that change no tensor and whose results are not used, in place."""
+    returned = {id(value) for value in graph.outputs()}
+    kept: list[Node] = []
+    for node in reversed(graph._nodes):
+        is_pure = node.kind() in _PURE or (node.kind().startswith("aten::") and not node.kind().endswith("_"))
+        if is_pure and not node.hasUses() and returned.isdisjoint(map(id, node.outputs())):
+            for value in node.inputs():
+                value._uses = [use for use in value._uses if use.user is not node]
+        else:
+            kept.append(node)
+    graph._nodes = kept[::-1]
     return graph
 
 

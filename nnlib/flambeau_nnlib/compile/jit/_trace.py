@@ -15,7 +15,7 @@ from flambeau.utils import pytree
 
 from ..export._export import restoring_state
 from ..fx.node import Node
-from ._convolutions import merge_convolutions
+from ._convolutions import merge_convolutions, without_unused
 from ._methods import with_graph
 from ._recording import Recorded, TracerWarning, Tracing
 from ._script import ScriptFunction, ScriptModule, runs_as_script, scripted
@@ -221,7 +221,7 @@ def _get_trace_graph(
     try:
         traced = trace(f, args, check_trace=False, strict=False, example_kwarg_inputs=kwargs)
         args, kwargs = _as_arguments(args), kwargs or {}
-        found = merge_convolutions(traced.inlined_graph), f(*args, **kwargs)
+        found = without_unused(merge_convolutions(traced.inlined_graph)), f(*args, **kwargs)
         if not return_inputs:
             return found
         state = f.state_dict(keep_vars=True).values() if isinstance(f, nn.Module) else ()

@@ -127,7 +127,7 @@ class RequestHandler:
             return peers.make_step(self.torch, workload, mode) if mode else workload.make(self.torch)
 
     def _wait_for(self, result: Any) -> None:
-        """Wait until all steps, of which the last returned `result`, have been computed."""
+        """Wait until all steps have been computed. `result` is that of the last step."""
         if self.device == "cuda":
             self.torch.cuda.synchronize()
         elif os.environ.get("FLAMBEAU_BACKEND") == "jax":  # computes asynchronously on the CPU

@@ -620,3 +620,8 @@ def test_traced_vmap_calls_each_member():
     ):
         traced, others = make_fx(function)(x, scale), (x + 1, torch.tensor(2.0))
         torch.testing.assert_close(traced(*others), function(*others))
+    for function in (torch.vmap(lambda row: row + torch.rand(3)), torch.vmap(torch.dropout, in_dims=(0, None, None))):
+        with pytest.raises(RuntimeError, match="randomness"):
+            make_fx(function)(x, *((0.5, True) if function.__name__ == "dropout" else ()))
+    with pytest.raises(RuntimeError, match="empty"):
+        make_fx(torch.vmap(torch.sin))(x[:0])

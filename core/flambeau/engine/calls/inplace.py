@@ -120,8 +120,10 @@ def _may_write(name: str, self: Tensor, before: Tensor) -> bool:
     """
     if before._array is not self._array or state.forward_levels:
         return False
+    if self._view is None:
+        return True
     facts = facts_of(name)
-    return (facts is not None and facts.overlap is not Overlap.REFUSED) or self._view is None or not is_expanded(self)
+    return (facts is not None and facts.overlap is not Overlap.REFUSED) or not is_expanded(self)
 
 
 def write_elements(name: str, input: Tensor, *operands: Any) -> Tensor:

@@ -118,7 +118,7 @@ def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]
 
 
 def _checked_device(given: Any, own: Any, args: Sequence[Any], constructor: str = "constructor") -> Any:
-    """Return the device of the tensor that a legacy constructor creates from `args`: `given`, or `own` if that is None.
+    """Return the device of the tensor that a legacy constructor creates from `args`: `given`, by default `own`.
 
     Raises:
         RuntimeError: `given` has another type than `own`, or is used with a tensor, which has a device.

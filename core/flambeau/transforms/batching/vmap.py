@@ -59,7 +59,7 @@ def vmap(
     def batched(*args: Any, **kwargs: Any) -> Any:
         size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
         if any(map(_is_wrapper, leaves)) or any(getattr(mode, "records_members", False) for mode in open_modes.get()):
-            return _member_by_member(func, size, dims, leaves, spec, out_dims, kwargs)
+            return _member_by_member(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
         if chunk_size is None or chunk_size >= size:
             return _flat_vmap(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
         return _in_chunks(func, size, dims, leaves, spec, out_dims, randomness, kwargs, chunk_size)
@@ -87,7 +87,7 @@ def _flat_vmap(
     with going_on(level):
         output = func(*inside, **kwargs)
     if any(map(_is_wrapper, flatten(output)[0])):  # the function uses wrapper subclasses that are not arguments
-        return _member_by_member(func, size, dims, leaves, spec, out_dims, kwargs)
+        return _member_by_member(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
     return _unwrap_batched(output, out_dims, level, size, func)
 
 
@@ -97,17 +97,28 @@ def _is_wrapper(leaf: Any) -> bool:
 
 
 def _member_by_member(
-    func: Callable[..., Any], size: int, dims: list[Any], leaves: list[Any], spec: Spec, out_dims: Any, kwargs: Any
+    func: Callable[..., Any],
+    size: int,
+    dims: list[Any],
+    leaves: list[Any],
+    spec: Spec,
+    out_dims: Any,
+    randomness: str,
+    kwargs: Any,
 ) -> Any:
     """Call `func` for each member of the batch, and stack the results.
 
     For wrapper subclasses, which have no arrays to batch, and for modes with `records_members`, which record operators.
     """
-    members = []
+    if not size or randomness == "same":
+        raise RuntimeError("vmap: calls for each member require a batch that is not empty, and another randomness than 'same'")
+    members, state = [], get_rng_state()._array.tolist()
     for index in range(size):
         part = [leaf if dim is None else leaf.select(dim, index) for leaf, dim in zip(leaves, dims, strict=True)]
         results, structure = flatten(func(*unflatten(part, spec), **kwargs))
         members.append(results)
+    if randomness == "error" and get_rng_state()._array.tolist() != state:
+        raise RuntimeError("vmap: called random operation while in randomness error mode. Use the randomness 'different' instead")
     placed = broadcast_prefix(out_dims, structure) or [0] * len(members[0])
     stacked = [
         results[0] if dim is None else PUBLIC["stack"](results, dim)

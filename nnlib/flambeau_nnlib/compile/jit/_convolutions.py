@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from flambeau.extension.schemas import namespace_of, schemas
+
 from ._graph import Graph, Node, Type, Value
 
 __all__ = ["merge_convolutions", "without_unused"]
@@ -36,14 +38,22 @@ def without_unused(graph: Graph) -> Graph:
     returned = {id(value) for value in graph.outputs()}
     kept: list[Node] = []
     for node in reversed(graph._nodes):
-        is_pure = node.kind() in _PURE or (node.kind().startswith("aten::") and not node.kind().endswith("_"))
-        if is_pure and not node.hasUses() and returned.isdisjoint(map(id, node.outputs())):
+        if _is_pure(node) and not node.hasUses() and returned.isdisjoint(map(id, node.outputs())):
             for value in node.inputs():
                 value._uses = [use for use in value._uses if use.user is not node]
         else:
             kept.append(node)
     graph._nodes = kept[::-1]
     return graph
+
+
+def _is_pure(node: Node) -> bool:
+    """Whether a node changes nothing, according to the schemas of its operator."""
+    namespace, _, operator = node.kind().partition("::")
+    if namespace != "aten" or namespace_of(operator) != "aten":
+        return node.kind() in _PURE
+    known = schemas(operator)
+    return bool(known) and not any(argument.writes for schema in known for argument in schema.arguments)
 
 
 def _replace(graph: Graph, node: Node, transposed: bool, dims: int) -> None:

@@ -143,7 +143,7 @@ def conflict(found: str, declared: str) -> bool:
 
 
 def argument_conflict(found: str, declared: str) -> bool:
-    """Whether a value of the first type is no valid argument for the second.
+    """Whether an argument of type `found` must be refused for a parameter of type `declared`.
 
     Tensors are converted to numbers, and tuples to lists.
     """

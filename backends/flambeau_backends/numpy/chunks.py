@@ -64,11 +64,25 @@ def cache_size() -> int:
     return 1 << 20
 
 
+_LINE = 64  # bytes of a line of the cache
+_LEAST_OF_SLABS = 1 << 14  # number of elements
+
+
 def contiguous(array: Any) -> Any:
-    """Return the array in row-major order, copied if necessary."""
+    """Return the array in row-major order, copied if necessary.
+
+    Elements that are a multiple of 1024 bytes apart share a few sets of the cache.  An array whose last dimension is such is copied
+    in slabs, as wide as a line of the cache.
+    """
     if array.flags.c_contiguous:
         return array
-    result = np.empty(array.shape, array.dtype)
+    if array.size < _LEAST_OF_SLABS:
+        return array.copy()
+    result, width = np.empty(array.shape, array.dtype), _LINE // array.itemsize
+    if width > 1 and array.strides[-1] and array.strides[-1] % 1024 == 0:
+        for start in range(0, array.shape[-1], width):
+            result[..., start : start + width] = array[..., start : start + width]
+        return result
 
     def copy(chunk: slice) -> None:
         result[chunk] = array[chunk]

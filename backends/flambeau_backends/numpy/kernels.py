@@ -17,7 +17,7 @@ from flambeau.engine.values.constants import preserve_format
 from flambeau.operations.arithmetic import integer_pow, pow_scalar_forward
 from flambeau.operations.sorting import search_forward, search_rows
 
-from .chunks import in_chunks, map_chunks, select
+from .chunks import contiguous, in_chunks, map_chunks, select
 from .error_state import without_warnings, without_warnings_in_place
 from .layout import has_channels_last, in_order_of
 from .namespace import namespace
@@ -319,8 +319,6 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     return result
 
 
-_LINE = 64  # bytes of a line of the cache
-_LEAST_OF_SLABS = 1 << 14  # number of elements
 _SMALL_SIZE = 1 << 10  # number of elements up to which `np.where` is faster than several passes
 _SHORT = 1 << 12  # number of elements up to which `np.maximum` is faster than `np.clip`
 
@@ -389,18 +387,7 @@ def clone(input: Any, memory_format: Any = None) -> Any:
     return input.transpose(order).copy().transpose(np.argsort(order))
 
 
-@kernel
-def contiguous(input: Any) -> Any:
-    """Copy in row-major order, in slabs of the last dimension if its elements are a multiple of 1024 bytes apart.
-
-    Such elements share a few sets of the cache.
-    """
-    if input.size < _LEAST_OF_SLABS or input.strides[-1] % 1024 or not input.strides[-1] or input.itemsize > 8:
-        return input.copy()
-    result, width = np.empty(input.shape, input.dtype), _LINE // input.itemsize
-    for start in range(0, input.shape[-1], width):
-        result[..., start : start + width] = input[..., start : start + width]
-    return result
+KERNELS["contiguous"] = contiguous
 
 
 _LONG = 8  # ratio of input features to rows from which the product is computed transposed

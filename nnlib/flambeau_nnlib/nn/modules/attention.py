@@ -189,10 +189,11 @@ class MultiheadAttention(Module):
             "requires_grad": torch.is_grad_enabled() and requires_grad,
         }
         obstacle = next((text for text, applies in obstacles.items() if applies), None)
-        assert obstacle is None, (
-            "MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit because "
-            f"{obstacle}"
-        )
+        if obstacle is not None:
+            raise AssertionError(
+                "MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit because "
+                f"{obstacle}"
+            )
 
     def _attend_nested(self, input: Tensor, need_weights: bool, average_attn_weights: bool) -> tuple[Tensor, Tensor | None]:
         """Compute self-attention on the padded sequences; the weights of padding are 0."""

@@ -157,6 +157,11 @@ _fixed_norm = op(
 )  # fmt: skip
 
 
+def _without_history(input: Tensor) -> Tensor:
+    """Return the same elements for statistics that autograd does not record.  A wrapper subclass detaches itself."""
+    return input.detach() if input._key.wraps else alias(input)
+
+
 def _workspace(*tensors: Any) -> Any:
     """Return an empty dictionary in which the forward stores values for the backward, or None if there is no backward."""
     return {} if _is_recorded(*tensors) else None
@@ -286,7 +291,7 @@ def batch_norm(
         return _with_original_parameters(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *arguments)
     _check_both(running_mean, running_var)
     dims = (0, *range(2, ndim))
-    mean, variance = _moments(input.detach() if input._key.wraps else alias(input), dims)
+    mean, variance = _moments(_without_history(input), dims)
     if input.numel() and (running_mean is not None or running_var is not None):
         count = input.numel() // max(input.shape[1], 1)
         _update_running_stats(running_mean, running_var, mean, variance, count, momentum)
@@ -355,7 +360,7 @@ def instance_norm(
     _check_dtypes(input, running_mean, running_var, weight, bias)
     dims = tuple(range(2, input.ndim))
     if running_mean is not None or running_var is not None:
-        mean, variance = _moments(input.detach() if input._key.wraps else alias(input), dims)
+        mean, variance = _moments(_without_history(input), dims)
         _update_running_stats(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
     shape = (-1, *(1,) * len(dims))
     weight, bias = (None if parameter is None else parameter.reshape(shape) for parameter in (weight, bias))

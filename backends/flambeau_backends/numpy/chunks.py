@@ -71,8 +71,8 @@ _LEAST_OF_SLABS = 1 << 14  # number of elements
 def contiguous(array: Any) -> Any:
     """Return the array in row-major order, copied if necessary.
 
-    Elements that are a multiple of 1024 bytes apart share a few sets of the cache.  If those of the last dimension are, the array is
-    copied in slabs as wide as a line of the cache.
+    Elements that are a multiple of 1024 bytes apart share a few sets of the cache.  An array with such elements in the last
+    dimension is copied in slabs, as wide as a line of the cache.
     """
     if array.flags.c_contiguous:
         return array

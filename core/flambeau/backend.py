@@ -336,6 +336,10 @@ class Backend:
         """Whether writing to one array may change the other."""
         return array is other
 
+    def in_order_of_first(self, array: Array, first: Any) -> Array:
+        """Return the result of an operation on several operands in the memory order of the first, as PyTorch does."""
+        return array
+
 
 class MutableBackend(Backend, ABC):
     """A backend for a library whose arrays can be written to, and whose views share memory.

@@ -45,6 +45,34 @@ def test_channels_last_is_kept(name):
         torch.testing.assert_close(made, plain)
 
 
+ON_TWO_IMAGES = {
+    "add": torch.add, "sub": lambda x, y: x.sub(y, alpha=2), "float64": lambda x, y: x * y.double(), "lt": torch.lt,
+    "half": lambda x, y: x.half() / y.half(), "maximum": torch.maximum, "lerp": lambda x, y: torch.lerp(x, y, 0.5),
+    "where": lambda x, y: torch.where(x > 0, y, 0.0), "addcmul": lambda x, y: torch.addcmul(x, y, y), "and": lambda x, y: (x > 0) & (y > 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("name", ON_TWO_IMAGES)
+def test_results_have_the_memory_order_of_the_first_operand(name, device):
+    x, y = image().to(device), image().to(device) - 1
+    last = x.contiguous(memory_format=LAST)
+    first = ON_TWO_IMAGES[name](last, y)
+    assert first.is_contiguous(memory_format=LAST) and not first.is_contiguous()
+    if name != "where":
+        assert ON_TWO_IMAGES[name](y, last).is_contiguous()
+    if device == "cpu":
+        torch.testing.assert_close(first, ON_TWO_IMAGES[name](x, y))
+
+
+def test_the_order_of_a_broadcast_or_expanded_first_operand_is_not_taken():
+    last = image().contiguous(memory_format=LAST)
+    assert (image(1, 4, 1, 1) + last).is_contiguous(memory_format=LAST)
+    assert (last[..., :1].expand(2, 4, 6, 6) + image()).is_contiguous()
+    assert (image()[:, :, 1:] + image()[:, :, 1:].clone()).is_contiguous()
+    assert (image().permute(3, 1, 0, 2) * image(6, 4, 2, 6)).stride() == (1, 36, 144, 6)
+
+
 ON_SLICES = {
     name: ON_IMAGES[name] for name in (
         "batch_norm", "group_norm", "constant pad", "reflect", "nearest", "cubic", "max_pool2d", "where its maxima are", "avg_pool2d",

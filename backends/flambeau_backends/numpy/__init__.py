@@ -54,6 +54,7 @@ from .float8 import converted, is_complex32, is_float8, missing_dtypes, raw_dtyp
 from .half_products import HALF_PRODUCTS
 from .halves import cast, half_kernels
 from .indices import INDEX_DTYPE
+from .layout import in_order_of
 from .memory import (
     allocation,
     as_dtype,
@@ -201,6 +202,12 @@ class NumpyBackend(RecordableBackend, MutableBackend):
         result = np.empty_like(like, array.dtype, order="K")
         result[...] = array
         return result
+
+    def in_order_of_first(self, array: Any, first: Any) -> Any:
+        # NumPy returns a row-major array if the operands have different orders.
+        if first.ndim != array.ndim or first.flags.c_contiguous or not array.flags.c_contiguous or first.shape != array.shape:
+            return array
+        return array if 0 in first.strides else in_order_of(first, array)
 
     def write(self, target: Any, value: Any) -> None:
         kernels.make_writable(target)[...] = value

@@ -224,6 +224,8 @@ def compute(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ou
         if overriding.may_override(params) and overriding.is_published(op):
             return overriding.call(op, tensors, params, None)
         explain(error, op, tensors, params)
+    if op.combines and computed.ndim > 3:
+        computed = key.backend.in_order_of_first(computed, arrays[0])
     if exact is not key:
         computed, result_key = key.backend.astype(computed, key.raw_dtype), key
     result = _wrap_results(op, computed, result_key, tensors, params)

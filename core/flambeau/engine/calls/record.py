@@ -10,7 +10,7 @@ from typing import Any
 
 from ..tape.node import Node
 from ..values.promotion import COMMON
-from .facts import Facts, facts_of
+from .facts import Facts, Kind, Order, facts_of
 from .out_rules import Out
 
 __all__ = ["ONLY_KERNELS", "OPTIONS", "Operation", "Out"]
@@ -138,6 +138,12 @@ class Operation:
         code = self.forward.__code__
         count = code.co_posonlyargcount or code.co_argcount
         return ("tensors",) if self.variadic else code.co_varnames[1:count]
+
+    @cached_property
+    def combines(self) -> bool:
+        """Whether the operation combines the elements of several operands, in the memory order of the first, as `add` does."""
+        is_ordered = self.facts.kind is Kind.POINTWISE and self.facts.order is not Order.ROW_MAJOR
+        return is_ordered and len(self.tensor_names) > 1 and not self.results
 
     @cached_property
     def param_names(self) -> tuple[str, ...]:

@@ -100,11 +100,20 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
         operands=[line for tensor in operands for line in _operand_lines(record, tensor)],
         is_fast=" and ".join(conditions),
         arrays=", ".join([*(_array_of(record, tensor) for tensor in tensors), *record.kernel_params]),
+        order=_order_lines(record),
         record=_record_lines(record, shape),
         count=str(len(record.results)),
         originals=[f"{tensor} = original({tensor})" for tensor in operands],
         exceptions=_operator_lines(record, dunder) if dunder else names.lines if names else [],
     )
+
+
+def _order_lines(record: Operation) -> list[str]:
+    """Return the lines that give the result of several operands the memory order of the first, if they may be channels-last."""
+    if not record.combines:
+        return []
+    first = record.tensor_names[0]
+    return ["if array.ndim > 3:", f"    array = result_key.backend.in_order_of_first(array, {first}._array)"]
 
 
 def _shape(record: Operation) -> str:

@@ -49,6 +49,7 @@ def {function}({parameters}):
             return recover(error, op_{name}, {tensors}, {params})
         if type(array) is not result_key.array_type:
             array = result_key.backend.wrap(array)
+        {order}
         {record}
         result = new(Tensor)
         result._array = array; result._key = result_key

@@ -207,6 +207,8 @@ class Module(Stateful, Hookable):
         # without packing arguments, a call takes a third of the time
         return self.forward(input, *args) if args else self.forward(input)
 
+    _call_impl = __call__  # programs that replace `__call__` call PyTorch's private name
+
     def forward(self, *input: Any) -> Any:
         """Compute the output of the module; every subclass defines it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')

@@ -16,6 +16,7 @@ weights `(column, depth)` of linear layers, which are read from the memory of th
 #define ROWS_OF_BLOCK (4 * ROWS)
 #define BLOCK_OF_A (1 << 17)      /* number of elements of a block of copied windows, to stay in the L2 cache */
 #define LEAST_OF_LOOP (1 << 14)   /* number of elements from which an element-wise loop is shared between threads */
+#define LEAST_OF_WEIGHTS (1 << 15) /* number of elements of the weight from which the product of one row is shared */
 
 enum { PRODUCT, LINEAR, DEPTHWISE, MEAN_OF_SPACE, MAX_POOL, TO_LAST, TO_FIRST, UNARY, ADD, MULTIPLY, SCALE, LAYER_NORM, AVERAGE_POOL, STRIDED, SOFTMAX,
        BATCHED, ATTENTION, RECURRENT };
@@ -57,6 +58,20 @@ INLINE void activate(float *x, int64_t count, Activation by) {
     default: break;
     }
 #undef APPLY
+}
+
+/* Whether `activated` computes it: cheap functions, which are applied to sums before they are stored. */
+INLINE bool is_cheap(Activation by) { return by.kind <= HARDSIGMOID; }
+
+INLINE Vector activated(Vector x, Activation by) {
+    const Vector zero = {0}, six = zero + 6.0f;
+    switch (by.kind) {
+    case RELU: return larger_lanes(zero, x);
+    case CLAMP: return smaller_lanes(zero + by.high, larger_lanes(zero + by.low, x));
+    case HARDSWISH: return x * (smaller_lanes(six, larger_lanes(zero, x + 3.0f)) * (1.0f / 6));
+    case HARDSIGMOID: return smaller_lanes(six, larger_lanes(zero, x + 3.0f)) * (1.0f / 6);
+    default: return x;
+    }
 }
 
 /* --- products and convolutions ---
@@ -149,17 +164,46 @@ static void multiply_row(const PackedProduct *p, int64_t row, int64_t column, in
     }
 }
 
+/* Apply an activation that is not cheap to some columns of some rows. */
+INLINE void activate_block(const PackedProduct *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    if (is_cheap(p->by)) return;
+    if (columns == p->out_row) columns *= rows, rows = 1; /* contiguous: one long row */
+    for (int64_t i = 0; i < rows; i++) activate(p->out + (row + i) * p->out_row + column, columns, p->by);
+}
+
+/* Write the sums of a tile: add the residual, and apply the activation if it is cheap. */
+INLINE void finish_tile(const PackedProduct *p, int64_t row, int64_t rows, int64_t column, int64_t columns, const float *sums, int64_t step) {
+    const int64_t at = row * p->out_row + column;
+#define FINISH(kind)                                                                                                               \
+    case kind: {                                                                                                                   \
+        const Activation by = {kind, p->by.low, p->by.high};                                                                       \
+        for (int64_t i = 0; i < rows; i++)                                                                                         \
+            for (int64_t c = 0; c < columns; c += LANES) {                                                                         \
+                Vector x = load(sums + i * step + c);                                                                              \
+                if (p->residual) x += load_some(p->residual + at + i * p->out_row + c, columns - c);                               \
+                store_some(p->out + at + i * p->out_row + c, activated(x, by), columns - c, false);                                \
+            }                                                                                                                      \
+        break;                                                                                                                     \
+    }
+    switch (is_cheap(p->by) ? p->by.kind : IDENTITY) {
+        FINISH(IDENTITY)
+        FINISH(RELU)
+        FINISH(CLAMP)
+        FINISH(HARDSWISH)
+        FINISH(HARDSIGMOID)
+    }
+#undef FINISH
+}
+
 /* Multiply some rows of A, which `panels` describes, with a panel of the weight. */
-INLINE void multiply_tile(const PackedProduct *p, Panels panels, int64_t row, int64_t rows, int64_t column, int64_t columns, bool finish) {
+INLINE void multiply_tile(const PackedProduct *p, Panels panels, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     float sums[ROWS * WIDTH], bias[WIDTH];
     const bool direct = columns == WIDTH || columns == LANES;
     panels.b = p->b + column * p->depth, panels.b_step = WIDTH;
     panels.out = direct ? p->out + row * p->out_row + column : sums, panels.out_row = direct ? p->out_row : WIDTH;
     if (p->bias) panels.column_bias = direct ? p->bias + column : memcpy(bias, p->bias + column, columns * sizeof(float));
     micro_kernels[rows - 1][columns > LANES ? BY_ROWS : ROWS_NARROW](&panels);
-    if (finish) finish_rows(p, row, rows, column, columns, panels.out, panels.out_row);
-    else if (!direct)
-        for (int64_t r = 0; r < rows; r++) memcpy(p->out + (row + r) * p->out_row + column, sums + r * WIDTH, columns * sizeof(float));
+    if (!direct || p->residual || (p->by.kind && is_cheap(p->by))) finish_tile(p, row, rows, column, columns, panels.out, panels.out_row);
 }
 
 /* Rows of an image with their padding: `pixel` is the distance of columns, `line` that of rows, from that of the first window on. */
@@ -205,9 +249,9 @@ static void rows_of_windows(const PackedProduct *p, int64_t row, int64_t rows, i
         for (int64_t r = 0; r < rows; r++)
             for (int64_t x = 0; x < p->out_width; x += tile) {
                 panels.a = image.from + r * p->down * image.line + x * panels.a_row;
-                multiply_tile(p, panels, (row + r) * p->out_width + x, smaller(tile, p->out_width - x), column + j, smaller(WIDTH, columns - j),
-                              p->residual || p->by.kind);
+                multiply_tile(p, panels, (row + r) * p->out_width + x, smaller(tile, p->out_width - x), column + j, smaller(WIDTH, columns - j));
             }
+    activate_block(p, row * p->out_width, rows * p->out_width, column, columns);
 }
 
 static void packed_block(void *context, int64_t number) {
@@ -238,14 +282,13 @@ static void packed_block(void *context, int64_t number) {
         return;
     }
     const int64_t height = pieces(rows, pieces(rows, ROWS)); /* nearly equal numbers of rows */
-    const bool finish = p->residual || p->by.kind, finish_late = finish && columns == p->out_row && rows * columns <= LEAST_OF_LOOP;
     for (int64_t j = 0; j < columns; j += WIDTH)
         for (int64_t i = 0, some; i < rows; i += some) {
             some = smaller(height, rows - i);
             const Panels panels = {.depth = p->depth, .a = a + i * a_row, .a_row = a_row};
-            multiply_tile(p, panels, row + i, some, column + j, smaller(WIDTH, columns - j), finish && !finish_late);
+            multiply_tile(p, panels, row + i, some, column + j, smaller(WIDTH, columns - j));
         }
-    if (finish_late) finish_rows(p, row, rows, column, columns, p->out + row * p->out_row + column, p->out_row);
+    activate_block(p, row, rows, column, columns);
 }
 
 /* Choose the size of blocks so that threads finish at about the same time. */
@@ -254,7 +297,8 @@ static void divide(PackedProduct *p) {
     const int64_t largest = p->unit > 1 ? larger(1, ROWS_OF_BLOCK / p->unit) * p->unit
                                         : larger(ROWS, smaller(ROWS_OF_BLOCK, BLOCK_OF_A / larger(1, p->depth) / ROWS * ROWS));
     int64_t best = INT64_MAX;
-    if (shared_blocks(p->rows * p->columns * p->depth) == 1) {
+    const bool reads_much = p->rows == 1 && p->columns * p->depth >= LEAST_OF_WEIGHTS; /* one thread would wait for the L3 cache */
+    if (shared_blocks(p->rows * p->columns * p->depth) == 1 && !reads_much) {
         p->block_rows = largest, p->block_columns = panels * WIDTH;
         return;
     }
@@ -407,102 +451,16 @@ static void run_linear(const Step *s) {
     parallel(pieces(p.rows, p.block_rows) * p.across, linear_block, &p);
 }
 
-/* --- depthwise convolutions --- */
-
-#define VECTORS_AT_ONCE 4
-#define WINDOWS_AT_ONCE 8
-#define WEIGHTS_OF_BLOCK (1 << 12) /* number of elements: half of the smallest L1 cache */
-
-/* A window, from row `first_row` and column `first_column` to row `last_row` and column `last_column` (exclusive): the others are
-outside the image. */
-typedef struct {
-    const float *image, *weight, *bias;
-    int64_t width, channels, wide, y, x, row_dilation, column_dilation, first_row, last_row, first_column, last_column;
-} ImageWindow;
-
-INLINE const float *input_of_tap(const ImageWindow *w, int64_t r, int64_t q) {
-    return w->image + ((w->y + r * w->row_dilation) * w->width + w->x + q * w->column_dilation) * w->channels;
-}
-INLINE const float *weight_of_tap(const ImageWindow *w, int64_t r, int64_t q) { return w->weight + (r * w->wide + q) * w->channels; }
-
-#define EACH_TAP(w)                                                                                                                \
-    for (int64_t r = (w)->first_row; r < (w)->last_row; r++)                                                                       \
-        for (int64_t q = (w)->first_column; q < (w)->last_column; q++)
-
-/* The products of one window with the weight, for some vectors of channels. */
-INLINE void sum_of_window(const ImageWindow *w, float *to, const int vectors) {
-    Vector sums[VECTORS_AT_ONCE] = {{0}};
-    for (int i = 0; i < vectors && w->bias; i++) sums[i] = load(w->bias + i * LANES);
-    EACH_TAP(w) {
-        const float *from = input_of_tap(w, r, q), *by = weight_of_tap(w, r, q);
-        for (int i = 0; i < vectors; i++) sums[i] += load(from + i * LANES) * load(by + i * LANES);
-    }
-    for (int i = 0; i < vectors; i++) store(to + i * LANES, sums[i]);
-}
-
-/* The same for windows at a distance of `step` elements, for one vector of channels. */
-INLINE void sums_of_windows(const ImageWindow *w, float *to, int64_t step, const int windows) {
-    Vector sums[WINDOWS_AT_ONCE];
-    for (int i = 0; i < windows; i++) sums[i] = w->bias ? load(w->bias) : (Vector){0};
-    EACH_TAP(w) {
-        const float *from = input_of_tap(w, r, q);
-        const Vector by = load(weight_of_tap(w, r, q));
-        for (int i = 0; i < windows; i++) sums[i] += load(from + i * step) * by;
-    }
-    for (int i = 0; i < windows; i++) store(to + i * w->channels, sums[i]);
-}
-
-static void sums_of_few_channels(const ImageWindow *w, float *to, int64_t count) {
-    for (int64_t c = 0; c < count; c++) to[c] = w->bias ? w->bias[c] : 0.0f;
-    EACH_TAP(w) {
-        const float *from = input_of_tap(w, r, q), *by = weight_of_tap(w, r, q);
-        SIMD() for (int64_t c = 0; c < count; c++) to[c] += from[c] * by[c];
-    }
-}
-
-/* Parameters: 1 out, 2 input, 3 weight `(tap, channel)`, 4 bias, 5 batch, 6-10 height, width, channels, height and width of the output,
-11-12 height and width of the kernel, 13-18 stride, padding, dilation, 19-21 activation. */
-static void depthwise_row(void *context, int64_t number) {
-    const Step *s = context;
-    const int64_t *l = s->line, height = l[6], width = l[7], channels = l[8], out_width = l[10], tall = l[11], wide = l[12];
-    const int64_t y = number % l[9] * l[13] - l[15], right = l[14], left = l[16], row_dilation = l[17], column_dilation = l[18];
-    const float *image = address(s, 2) + number / l[9] * height * width * channels, *weight = address(s, 3), *bias = address(s, 4);
-    float *out = address(s, 1) + number * out_width * channels;
-    int64_t first_row = 0, last_row = tall;
-    while (first_row < tall && y + first_row * row_dilation < 0) first_row++;
-    while (last_row > first_row && y + (last_row - 1) * row_dilation >= height) last_row--;
-    const int64_t reach = (wide - 1) * column_dilation, block = larger(1, WEIGHTS_OF_BLOCK / (tall * wide * VECTORS_AT_ONCE * LANES)) * VECTORS_AT_ONCE * LANES;
-    for (int64_t start = 0; start < channels; start += block) /* the weights of a block of channels stay in the L1 cache */
-        for (int64_t column = 0, windows; column < out_width; column += windows) {
-            const int64_t x = column * right - left, end = smaller(channels, start + block);
-            ImageWindow w = {image, weight, bias, width, channels, wide, y, x, row_dilation, column_dilation, first_row, last_row, 0, wide};
-            while (w.first_column < wide && x + w.first_column * column_dilation < 0) w.first_column++;
-            while (w.last_column > w.first_column && x + (w.last_column - 1) * column_dilation >= width) w.last_column--;
-            windows = 1;
-            if (channels >= LANES && x >= 0) /* the last window must be inside the image */
-                while (windows < WINDOWS_AT_ONCE && column + 2 * windows <= out_width && x + (2 * windows - 1) * right + reach < width)
-                    windows *= 2;
-            for (int64_t c = start, vectors; c < end; c += larger(1, vectors) * LANES) {
-                vectors = channels < LANES ? 0 : windows > 1 ? 1 : larger(1, smaller(VECTORS_AT_ONCE, (end - c) / LANES));
-                c = vectors ? smaller(c, channels - LANES) : c; /* the last vector may overlap the one before */
-                float *to = out + column * channels + c;
-                w.image = image + c, w.weight = weight + c, w.bias = bias ? bias + c : NULL;
-                switch (windows > 1 ? 8 * windows : vectors) {
-                case 64: sums_of_windows(&w, to, right * channels, 8); break;
-                case 32: sums_of_windows(&w, to, right * channels, 4); break;
-                case 16: sums_of_windows(&w, to, right * channels, 2); break;
-                case 4: sum_of_window(&w, to, 4); break;
-                case 3: sum_of_window(&w, to, 3); break;
-                case 2: sum_of_window(&w, to, 2); break;
-                case 1: sum_of_window(&w, to, 1); break;
-                default: sums_of_few_channels(&w, to, channels);
-                }
-            }
-        }
-    activate(out, out_width * channels, activation_at(s, 19));
-}
-
 /* --- pooling --- */
+
+/* Sums of some vectors of channels over positions, as sums of even and of odd positions, times `scale`. */
+INLINE void mean_of_vectors(float *to, const float *from, int64_t positions, int64_t channels, float scale, const int vectors) {
+    Vector even[4] = {{0}}, odd[4] = {{0}};
+    int64_t i = 0;
+    for (; i + 2 <= positions; i += 2, from += 2 * channels)
+        for (int v = 0; v < vectors; v++) even[v] += load(from + v * LANES), odd[v] += load(from + channels + v * LANES);
+    for (int v = 0; v < vectors; v++) store(to + v * LANES, ((i < positions ? even[v] + load(from + v * LANES) : even[v]) + odd[v]) * scale);
+}
 
 /* Means over space.  Parameters: 1 out, 2 input, 3 batch, 4 positions, 5 channels. */
 static void mean_of_image(void *context, int64_t n) {
@@ -510,10 +468,14 @@ static void mean_of_image(void *context, int64_t n) {
     const int64_t positions = s->line[4], channels = s->line[5];
     const float *from = address(s, 2) + n * positions * channels, scale = 1.0f / (float)positions;
     float *to = address(s, 1) + n * channels;
-    memset(to, 0, channels * sizeof(float));
-    for (int64_t i = 0; i < positions; i++)
-        SIMD() for (int64_t c = 0; c < channels; c++) to[c] += from[i * channels + c];
-    SIMD() for (int64_t c = 0; c < channels; c++) to[c] *= scale;
+    int64_t c = 0;
+    for (; c + 4 * LANES <= channels; c += 4 * LANES) mean_of_vectors(to + c, from + c, positions, channels, scale, 4);
+    for (; c + LANES <= channels; c += LANES) mean_of_vectors(to + c, from + c, positions, channels, scale, 1);
+    for (; c < channels; c++) {
+        float sum = 0.0f;
+        for (int64_t i = 0; i < positions; i++) sum += from[i * channels + c];
+        to[c] = sum * scale;
+    }
 }
 
 /* Parameters as for DEPTHWISE, without a weight. */
@@ -615,6 +577,7 @@ static void normalize_row(void *context, int64_t row) {
     SIMD() for (int64_t i = 0; i < length; i++) to[i] = (x[i] - mean) * scale * (weight ? weight[i] : 1.0f) + (bias ? bias[i] : 0.0f);
 }
 
+#include "plan_depthwise.h"
 #include "plan_sequences.h"
 
 /* Run tasks on several threads if they process many elements together. */
@@ -629,7 +592,7 @@ static void run_step(Step *s) {
     switch (l[0]) {
     case PRODUCT: run_product(s); break;
     case LINEAR: run_linear(s); break;
-    case DEPTHWISE: share(l[5] * l[9], l[5] * l[9] * l[10] * l[8], depthwise_row, s); break;
+    case DEPTHWISE: share(l[5] * pieces(l[9], rows_of_band(l)) * parts_of_channels(l), l[5] * l[9] * l[10] * l[8], depthwise_band, s); break;
     case MAX_POOL: share(l[5] * l[9], l[5] * l[9] * l[10] * l[8], max_pool_row, s); break;
     case MEAN_OF_SPACE: share(l[3], l[3] * l[4] * l[5], mean_of_image, s); break;
     case TO_LAST: case TO_FIRST: share(l[3] * pieces(l[5], COLUMNS_OF_TASK), l[3] * l[4] * l[5], transpose_columns, s); break;

@@ -1,9 +1,10 @@
 /* A thread pool for parallel loops.  Idle threads spin for some microseconds, since a training step soon starts the next loop, and
 then sleep, so that an idle program uses no CPU time.
 
-Only one loop is parallel at a time: a second caller runs its loop alone, as do nested loops.  The caller also takes tasks, and
-waits only for threads that have entered the loop, so that a suspended thread delays nobody.  After a fork, the child process has
-only the forking thread, and starts new ones when needed. */
+Only one loop is parallel at a time: a second caller runs its loop alone, as do nested loops.  The caller takes tasks from the first
+on, and the other threads from the last on, so that a thread works on the same part of the data in each loop.  The caller waits only
+for threads that have entered the loop, so that a suspended thread delays nobody.  After a fork, the child process has only the
+forking thread, and starts new ones when needed. */
 
 #include "pool.h"
 
@@ -35,7 +36,7 @@ static struct {
 #define OPEN UINT64_C(0x10000)
 #define NUMBER(state) ((state) >> 17)
 static _Atomic uint64_t state;
-static _Atomic int64_t next_task;
+static _Atomic int64_t taken, first_tasks, last_tasks; /* number of tasks begun: all, by the caller, by the other threads */
 
 static __thread bool inside; /* this thread is running a task */
 static __thread int held = 1; /* thread count of this thread's kernel call: kernels split work by it more than once */
@@ -54,10 +55,13 @@ static int64_t nanoseconds(void) {
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-static void take_tasks(void) {
+static void take_tasks(bool is_caller) {
     inside = true;
     held = shared_loop.threads;
-    for (int64_t number; (number = atomic_fetch_add(&next_task, 1)) < shared_loop.count;) shared_loop.task(shared_loop.context, number);
+    while (atomic_fetch_add(&taken, 1) < shared_loop.count) {
+        const int64_t number = is_caller ? atomic_fetch_add(&first_tasks, 1) : shared_loop.count - 1 - atomic_fetch_add(&last_tasks, 1);
+        shared_loop.task(shared_loop.context, number);
+    }
     inside = false;
 }
 
@@ -81,7 +85,7 @@ static void *help(void *number) {
         uint64_t now = wait_for_loop(last);
         if ((intptr_t)number < wanted - 1) {
             if (!atomic_compare_exchange_strong(&state, &now, now + 1)) continue; /* another thread entered, or the loop has ended */
-            take_tasks();
+            take_tasks(false);
             atomic_fetch_sub(&state, 1);
         }
         last = NUMBER(now);
@@ -106,14 +110,14 @@ void parallel(int64_t count, void (*task)(void *, int64_t), void *context) {
     if (started < wanted - 1) start_threads();
     shared_loop.task = task, shared_loop.context = context, shared_loop.count = count;
     shared_loop.threads = held;
-    atomic_store(&next_task, 0);
+    atomic_store(&taken, 0), atomic_store(&first_tasks, 0), atomic_store(&last_tasks, 0);
     atomic_store(&state, ((NUMBER(atomic_load(&state)) + 1) << 17) | OPEN);
     if (atomic_load(&sleepers)) {
         pthread_mutex_lock(&asleep);
         pthread_cond_broadcast(&wake);
         pthread_mutex_unlock(&asleep);
     }
-    take_tasks();
+    take_tasks(true);
     atomic_fetch_and(&state, ~OPEN);
     for (int64_t looks = 0; atomic_load_explicit(&state, memory_order_acquire) & ENTERED; looks++)
         if (looks % 1024 == 1023) sched_yield();

@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 #define LANES 16
@@ -28,6 +31,39 @@ INLINE void store(float *to, Vector value) { *(LooseVector *)to = value; }
 INLINE Vector larger_lanes(Vector a, Vector b) {
     const Bits is_larger = a > b;
     return (Vector)((is_larger & (Bits)a) | (~is_larger & (Bits)b));
+}
+
+/* Compute a < b ? a : b for each lane, which is b if either is NaN. */
+INLINE Vector smaller_lanes(Vector a, Vector b) {
+    const Bits is_smaller = a < b;
+    return (Vector)((is_smaller & (Bits)a) | (~is_smaller & (Bits)b));
+}
+
+/* Store the first `count` lanes, or add them to memory. */
+INLINE void store_some(float *to, Vector value, int64_t count, bool add) {
+    if (count >= LANES) store(to, add ? load(to) + value : value);
+#if LANES == 16
+    else {
+        const __mmask16 lanes = (__mmask16)((1u << count) - 1);
+        if (add) value += (Vector)_mm512_maskz_loadu_ps(lanes, to);
+        _mm512_mask_storeu_ps(to, lanes, (__m512)value);
+    }
+#else
+    else
+        for (int64_t lane = 0; lane < count; lane++) to[lane] = value[lane] + (add ? to[lane] : 0.0f);
+#endif
+}
+
+/* Load the first `count` lanes; the others are zero. */
+INLINE Vector load_some(const float *from, int64_t count) {
+    if (count >= LANES) return load(from);
+#if LANES == 16
+    return (Vector)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#else
+    Vector value = {0};
+    for (int64_t lane = 0; lane < count; lane++) value[lane] = from[lane];
+    return value;
+#endif
 }
 
 INLINE Bits lane_numbers(void) {

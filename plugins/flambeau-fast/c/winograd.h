@@ -154,13 +154,6 @@ INLINE void pass_result_back(Vector *to, int64_t step, const Vector *m, int64_t 
     for (int i = 0; i < 4; i++) of_one[2 * i * step] = m[(5 + i) * from_step];
 }
 
-/* Store the first `count` lanes, or add them to memory. */
-INLINE void store_some(float *to, Vector value, int64_t count, bool add) {
-    if (count >= LANES) store(to, add ? load(to) + value : value);
-    else
-        for (int64_t lane = 0; lane < count; lane++) to[lane] = value[lane] + (add ? to[lane] : 0.0f);
-}
-
 /* --- tiles --- */
 
 typedef struct {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import tracemalloc
 from functools import partial
@@ -74,6 +75,29 @@ def test_convolution_of_random_shape(seed):
     model = nn.Sequential(nn.Conv2d(inputs, outputs, size.tolist(), bias=bool(seed % 2), **options), nn.ReLU()).eval()
     x = torch.randn(batch, inputs, *random.integers(12, 20, 2).tolist())
     assert_equal(compiled_and_warm(model, x), model, x)
+
+
+@pytest.mark.parametrize("channels", [3, 16, 24, 40, 120])
+@pytest.mark.parametrize(("size", "stride", "dilation"), [(3, 1, 1), (3, 2, 1), (5, 1, 1), (5, 2, 1), (5, 1, 2), (7, 3, 1)])
+@pytest.mark.parametrize("shape", [(7, 7), (14, 5), (33, 30)], ids=str)
+def test_depthwise_convolution(channels, size, stride, dilation, shape):
+    layer = nn.Conv2d(channels, channels, size, stride, dilation * (size // 2), dilation, groups=channels)
+    activation = ACTIVATIONS[channels % len(ACTIVATIONS)]
+    model = nn.Sequential(nn.Conv2d(2, channels, 1), layer, activation, nn.Conv2d(channels, 2, 1)).eval()
+    x = torch.randn(2, 2, *shape)
+    assert_equal(compiled_and_warm(model, x), model, x)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
+def test_activation_of_infinities_and_nan(activation):
+    depthwise = nn.Conv2d(24, 24, 3, padding=1, groups=24)
+    model = nn.Sequential(nn.Conv2d(3, 24, 1), activation, depthwise, activation, nn.Conv2d(24, 2, 1)).eval()
+    x = torch.randn(1, 3, 8, 8)
+    x[0, 0, 0, 0], x[0, 1, 4, 4], x[0, 2, 7, 7] = math.inf, math.nan, -math.inf
+    with torch.no_grad():
+        replay, expected = compiled_and_warm(model, x)(x), model(x)
+    assert expected.isnan().any()
+    torch.testing.assert_close(replay, expected, rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
 @pytest.mark.parametrize(("size", "padding", "stride"), [(1, 2, 1), ((2, 2), (4, 5), 1), (3, (6, 7), 3)])

@@ -82,16 +82,14 @@ def test_convolution_of_random_shape(seed):
 @pytest.mark.parametrize("shape", [(7, 7), (14, 5), (33, 30)], ids=str)
 def test_depthwise_convolution(channels, size, stride, dilation, shape):
     layer = nn.Conv2d(channels, channels, size, stride, dilation * (size // 2), dilation, groups=channels)
-    activation = ACTIVATIONS[channels % len(ACTIVATIONS)]
-    model = nn.Sequential(nn.Conv2d(2, channels, 1), layer, activation, nn.Conv2d(channels, 2, 1)).eval()
+    model = nn.Sequential(nn.Conv2d(2, channels, 1), layer, ACTIVATIONS[channels % 13], nn.Conv2d(channels, 2, 1)).eval()
     x = torch.randn(2, 2, *shape)
     assert_equal(compiled_and_warm(model, x), model, x)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
 def test_activation_of_infinities_and_nan(activation):
-    depthwise = nn.Conv2d(24, 24, 3, padding=1, groups=24)
-    model = nn.Sequential(nn.Conv2d(3, 24, 1), activation, depthwise, activation, nn.Conv2d(24, 2, 1)).eval()
+    model = nn.Sequential(nn.Conv2d(3, 24, 1), activation, nn.Conv2d(24, 24, 3, groups=24), activation, nn.Conv2d(24, 2, 1))
     x = torch.randn(1, 3, 8, 8)
     x[0, 0, 0, 0], x[0, 1, 4, 4], x[0, 2, 7, 7] = math.inf, math.nan, -math.inf
     with torch.no_grad():

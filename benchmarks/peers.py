@@ -31,21 +31,33 @@ def make_step(torch: Any, workload: Workload, mode: str) -> Callable[[], Any]:
     assert workload.model is not None
     model, x = workload.model(torch)
     if mode == "compile":
-        compiled = torch.compile(model)
-
-        def run_compiled() -> Any:
-            with torch.no_grad():
-                result = compiled(x)
-            if os.environ.get("FLAMBEAU_BACKEND") == "jax":
-                result.cpu()  # JAX computes asynchronously
-            return result
-
-        for _ in range(4):
-            run_compiled()
-        return run_compiled
+        return _run_compiled(torch, model, x)
     file = io.BytesIO()
     torch.onnx.export(model, (x,)).save(file)
     return _run_by_onnxruntime(file.getvalue(), x.numpy())
+
+
+def _run_compiled(torch: Any, model: Any, x: Any) -> Callable[[], Any]:
+    compiled = torch.compile(model)
+
+    def run() -> Any:
+        with torch.no_grad():
+            result = compiled(x)
+        if os.environ.get("FLAMBEAU_BACKEND") == "jax":
+            result.cpu()  # JAX computes asynchronously
+        return result
+
+    for _ in range(4):
+        run()
+    return run
+
+
+def _run_eager(torch: Any, model: Any, x: Any) -> Callable[[], Any]:
+    def run() -> Any:
+        with torch.no_grad():
+            return model(x)
+
+    return run
 
 
 def _run_by_onnxruntime(model: Any, x: Any) -> Callable[[], Any]:
@@ -60,20 +72,29 @@ def _run_by_onnxruntime(model: Any, x: Any) -> Callable[[], Any]:
 
 
 def export(torch: Any, workload: Workload, path: str) -> None:
-    """Write the network of a workload to an ONNX file, and its input next to it."""
+    """Write the network of a workload to an ONNX file, and its parameters and its input next to it."""
     assert workload.model is not None
     model, x = workload.model(torch)
     torch.onnx.export(model, (x,)).save(path)
+    torch.save(model.state_dict(), f"{path}.pt")
     np.save(f"{path}.npy", x.numpy())
 
 
 def loader(torch: Any, workload: Workload, mode: str | None, path: str) -> Callable[[], Callable[[], Any]]:
-    """Return a function that loads a network and returns its step. The libraries are imported first."""
+    """Return a function that loads a network from files and returns its step. The libraries are imported first."""
+    x = np.load(f"{path}.npy")
     if mode == "onnx":
         importlib.import_module("onnxruntime")
-        x = np.load(f"{path}.npy")
         return lambda: _run_by_onnxruntime(path, x)
-    return lambda: make_step(torch, workload, mode) if mode else workload.make(torch)
+
+    def load() -> Callable[[], Any]:
+        assert workload.model is not None
+        with torch.device("meta"):
+            model, _ = workload.model(torch)
+        model.load_state_dict(torch.load(f"{path}.pt"), assign=True)
+        return (_run_compiled if mode else _run_eager)(torch, model, torch.from_numpy(x))
+
+    return load
 
 
 def _sides(names: Sequence[str]) -> dict[str, Side]:

@@ -93,8 +93,8 @@ class RequestHandler:
     def inference_memory(self, name: str, path: str) -> tuple[int, int] | None:
         """Return the peak memory in bytes of loading a network and running it `INFERENCES` times, then that of doing it again.
 
-        The first includes code which is imported when it is first used, not that of `import torch`.  With ONNX Runtime,
-        the network is loaded from the file at `path`.  Call once per process.
+        The first includes code which is imported when it is first used, not that of `import torch`.  The network
+        is loaded from the files that `export` wrote.  Call once per process.
         """
         if not Path("/proc/self/clear_refs").exists():
             return None

@@ -314,3 +314,12 @@ def test_properties_of_shapes_and_strides():
     assert (prims.canonicalize_dims(3, -1), prims.canonicalize_dims(3, (0, -2))) == (2, (0, 1))
     with pytest.raises(IndexError, match="out of range"):
         prims.canonicalize_dim(2, 2)
+
+
+def test_operators_are_decomposed_if_they_are_made_of_others():
+    aten, x = torch.ops.aten, torch.tensor([[1.0, -2.0]])
+    assert aten.add.op is aten.add.default.op
+    assert aten.relu.default.decompose(x) is NotImplemented
+    assert aten.add.Tensor.decompose(x, x) is NotImplemented
+    assert torch.equal(aten.matmul.default.decompose(x, x.T), x @ x.T)
+    assert torch.equal(aten.square.default.decompose(x), x * x)

@@ -20,6 +20,7 @@ from typing import Any
 from ..engine.calls.facts import facts_of
 from ..engine.calls.overriding import are_direct, handle_torch_function, has_torch_function, relevant, should_offer
 from ..engine.calls.schema import FunctionSchema
+from ..engine.calls.tables import OPS
 from ..engine.devices.aliases import private_value
 from ..extension.schemas import as_operator, missing_operator, namespace_of, operator_call, overload, schemas
 
@@ -83,6 +84,18 @@ class OpOverload:
         if self._schema_object is None:
             raise AttributeError(f"{self} has no schema")
         return self._schema_object
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the overload if PyTorch implements it by other operators; else return NotImplemented.
+
+        >>> torch.ops.aten.relu.default.decompose(torch.ones(2))
+        NotImplemented
+        """
+        facts = facts_of(self._packet.__name__)
+        is_single = self._packet.__name__ in OPS or (facts is not None and facts.single_operator)
+        if self.namespace == "aten" and is_single and (facts is None or facts.dispatches is None):
+            return NotImplemented
+        return self._call(*args, **kwargs)
 
     def name(self) -> str:
         """Return `namespace::name.overload`, or `namespace::name` for the overload "default"."""
@@ -171,12 +184,21 @@ class OpOverloadPacket:
         self._overloads[overload or "default"] = form = OpOverload(self, overload or "default", call, schema)
         return form
 
+    @property
+    def op(self) -> Callable[..., Any]:
+        """The function of the default overload."""
+        return self._default.op
+
+    @property
+    def _default(self) -> OpOverload:
+        return self._overloads.get("default") or next(iter(self._overloads.values()))
+
     def overloads(self) -> list[str]:
         """Return the names of the overloads."""
         return list(self._overloads)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        form = self._overloads.get("default") or next(iter(self._overloads.values()))
+        form = self._default
         if self.namespace != "aten":
             return form(*args, **kwargs)
         try:

@@ -25,11 +25,12 @@ _UNIT = 64  # `quantized_products.PACKED_COLUMNS`
 def _share_outputs(compute: Callable[[slice], None], outputs: int, depth: int, rows: int, unit: int = 1) -> None:
     """Call `compute` with slices of outputs, of about `BLOCK` weights each, or more if the input is large.
 
-    Slices start at multiples of `unit`.
+    Slices start at multiples of `unit`.  For one row they do not depend on the number of threads: BLAS may add the products of
+    the last rows of a block in another order.
     """
-    most = max(1, max(BLOCK, 2 * rows * depth) // max(depth * unit, 1))
+    most = max(1, (2 * BLOCK if rows == 1 else max(BLOCK, 2 * rows * depth)) // max(depth * unit, 1))
     is_large = outputs * depth >= SHARED
-    units = parts(-(-outputs // unit), most, is_large)
+    units = parts(-(-outputs // unit), most, is_large and rows > 1)
     share(compute, [slice(part.start * unit, min(part.stop * unit, outputs)) for part in units], is_large)
 
 
@@ -52,7 +53,11 @@ def int8_linear(input: Any, weight: Any, scales: Any) -> Any:
     result = np.empty((len(input), len(weight)), _SINGLE)
 
     def multiply(part: slice) -> None:
-        np.matmul(input, weight[part].astype(_SINGLE).T, result[:, part])
+        block = weight[part].astype(_SINGLE)
+        if len(input) == 1:
+            block.dot(input[0], result[0, part])  # in half the time of `matmul`
+        else:
+            np.matmul(input, block.T, result[:, part])
         np.multiply(result[:, part], scales[part], result[:, part])
 
     _share_outputs(multiply, len(weight), input.shape[1], len(input))

@@ -199,6 +199,7 @@ _LAZY_BY_MODULE = {
         margin_ranking_loss poisson_nll_loss triplet_margin_loss""",
     "sparse.construction": """
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor""",
+    "serialization.filecheck": "FileCheck",
     "serialization.records": "PyTorchFileReader PyTorchFileWriter",
     "operations.views.copies": """
         alias_copy as_strided_copy ccol_indices_copy col_indices_copy crow_indices_copy detach_copy diagonal_copy expand_copy

@@ -26,6 +26,8 @@ __all__ = [
     "synchronize",
 ]  # fmt: skip
 
+__path__: list[str] = []  # the module is also imported as `torch.accelerator.memory` and others
+
 Device = devices.device | str | int | None
 
 

@@ -17,6 +17,8 @@ __all__ = [
     "synchronize",
 ]  # fmt: skip
 
+__path__: list[str] = []  # the module is also imported as `torch.xpu.memory` and others
+
 
 def is_available() -> bool:
     """Return False: XPU devices are not supported."""

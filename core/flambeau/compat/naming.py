@@ -10,13 +10,16 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import sys
+from fnmatch import fnmatchcase
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NewType
 
+from ..engine.calls import named_results
 from ..engine.calls.facts import COMPILED, declared
 from ..engine.calls.wrappers import is_native
-from ..engine.devices.aliases import aliased_name, resolve
+from ..engine.devices.aliases import aliased_name, open_to_aliases, resolve
 from ..engine.tensors.tensor import Tensor
+from .home_modules import HOME_MODULES
 
 __all__ = ["name_as_torch"]
 
@@ -25,37 +28,8 @@ _OWN_PACKAGES = frozenset({  # packages that PyTorch does not have, or whose con
     "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
     "transforms",
 })  # fmt: skip
+_NAMED = (type, FunctionType, NewType, type(aliased_name))  # the last is the type of cached functions
 _COMPILED_NAMESPACES = ("linalg", "fft", "special")  # PyTorch compiles `torch.linalg.inv` as `torch._C._linalg.linalg_inv`
-# {public module: {`__module__` in PyTorch: names}}, for names with another `__module__`.  Operations declare it as `home`.
-_HOME_MODULES: dict[str, dict[str, tuple[str, ...]]] = {
-    "torch": {
-        "torch.functional": ("broadcast_shapes",),
-        "torch.autograd.grad_mode": ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled"),
-        "torch._C": ("Generator",),
-        "torch.func": ("vmap",),
-    },
-    "torch.linalg": {"torch._C": ("_LinAlgError",)},
-    "torch.nn.functional": {
-        "torch._C._nn": ("elu_", "hardtanh_", "leaky_relu_"),
-        "torch": ("celu_", "native_channel_shuffle", "relu_", "rrelu_", "selu_", "threshold_"),
-    },
-}  # fmt: skip
-
-# {module of PyTorch: the modules where flambeau defines a part of its contents}
-_PARTS: dict[str, tuple[str, ...]] = {
-    "torch.distributed": ("errors",),
-    "torch.distributions.transforms": ("compose", "elementwise", "multivariate", "piecewise", "transform"),
-    "torch.nn.modules.activation": ("attention", "softmax"),
-    "torch.nn.modules.loss": ("margin_loss",),
-    "torch.nn.modules.pooling": ("adaptive_pooling",),
-    "torch.nn.modules.rnn": ("rnn_cells",),
-    "torch.onnx": ("_errors", "_exportable", "_program"),
-    "torch.optim": ("adafactor", "muon"),
-    "torch.optim.lr_scheduler": ("combined", "cosine", "cyclic", "factor", "function", "one_cycle", "plateau", "scheduler"),
-    "torch.serialization": ("legacy", "loading", "names", "options", "saving"),
-    "torch.sparse": ("invariants",),
-    "torch.utils.checkpoint": ("frame", "reentrant", "selective", "settings"),
-}
 
 
 def name_as_torch() -> None:
@@ -66,6 +40,8 @@ def name_as_torch() -> None:
         if isinstance(module, ModuleType) and name == getattr(module, "__name__", None):
             _rename(module)
     sys.meta_path.insert(0, _Finder())
+    for result_class in named_results.CLASSES.values():
+        result_class.__module__ = "torch.return_types"  # later ones are created with this name
     # PyTorch's tensors have no such method.  Libraries that find it, such as xarray, keep tensors instead of converting them to
     # NumPy arrays, and then use NumPy's attributes of dtypes.
     del Tensor.__array_namespace__
@@ -76,8 +52,10 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] not in _ROOTS or resolve(name) != name or torch_module_name(name) is None:
+        if name.partition(".")[0] not in _ROOTS or resolve(name) != name:
             return None  # `flambeau.nn.utils` is an alias: the module is loaded under its real name
+        if torch_module_name(name) is None and name not in HOME_MODULES:
+            return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # has the methods of a loader
@@ -122,44 +100,61 @@ def _rename(module: ModuleType) -> None:
     """Give PyTorch's names to a module and to the objects that it defines or publishes."""
     own = module.__name__
     shown = torch_module_name(own)
-    if shown is None:
+    if shown is None and own not in HOME_MODULES:
         return
-    elsewhere = {name: place for place, names in _HOME_MODULES.get(shown, {}).items() for name in names}
-    if shown in (
-        "torch",
-        "torch.nn.functional",
-    ):  # a function in both modules gets the `__module__` of the one that defines it in PyTorch
+    elsewhere: dict[str, str] = {}
+    if shown in ("torch", "torch.nn.functional"):
+        # a function in both modules gets the `__module__` of the one that defines it in PyTorch
         compiled = shown == "torch.nn.functional"
-        elsewhere |= {name: home for name, home in declared("home").items() if (home in COMPILED) is compiled}
-    space = shown.removeprefix("torch.")
+        elsewhere = {name: home for name, home in declared("home").items() if (home in COMPILED) is compiled}
+    space = (shown or "").removeprefix("torch.")
     for name, value in list(vars(module).items()):
         if space in _COMPILED_NAMESPACES and is_native(value):
             _name_compiled(value, space, name)
-        elif isinstance(value, (type, FunctionType)) or is_native(value):
-            place = _public_module(value, module, name)
+        elif isinstance(value, _NAMED) or is_native(value):
+            place = elsewhere.get(name) or _home_module(value, module, name)
             if place is not None:
                 function = value.__func__ if isinstance(value, MethodType) else value
-                function.__module__ = elsewhere.get(name, place)
-    module.__name__ = shown
-    sys.modules.setdefault(shown, module)
+                function.__module__ = place
+    if shown is not None:
+        open_to_aliases(module, own)
+        module.__name__ = shown
+        sys.modules.setdefault(shown, module)
 
 
-def _public_module(value: Any, module: ModuleType, name: str) -> str | None:
+def _home_module(value: Any, module: ModuleType, name: str) -> str | None:
     """Return PyTorch's module name for a class or function that `module` has under `name`.
 
     None for objects of other libraries, and for objects whose module PyTorch does not have unless `module` exports them.
-    An object defined in a part of `module` gets the name of `module`, so that printed classes look like PyTorch's;
-    `inspect.getsource` then does not find the source of such a class.
+    `inspect.getsource` does not find the source of a class that is shown with another module than the one that defines it.
     """
-    place = getattr(value, "__module__", None) or ""
-    shown = torch_module_name(module.__name__) or ""
-    published = getattr(value, "__name__", None) == name and name in getattr(module, "__all__", ())
-    parent, _, part = (torch_module_name(place) or place).rpartition(".")
-    if published and part in _PARTS.get(shown, ()) and parent in (shown, shown.rpartition(".")[0]):
-        return shown
-    if place.partition(".")[0] not in _ROOTS:
+    defined_in = getattr(value, "__module__", None) or ""
+    root = defined_in.partition(".")[0]
+    if root not in _ROOTS and root not in _ROOTS.values():
         return None
-    return torch_module_name(place) or (shown if published else None)
+    own = torch_module_name(defined_in) if root in _ROOTS else defined_in
+    shown = torch_module_name(module.__name__) or module.__name__
+    exported = getattr(value, "__name__", None) == name and name in getattr(module, "__all__", ())
+    home = _listed_home(own or defined_in, getattr(value, "__name__", name), exported=exported and own != shown)
+    if home is None and exported and own is None:
+        home = _listed_home(shown, name, exported=False) or shown
+    return home or own
+
+
+def _listed_home(module: str, name: str, *, exported: bool) -> str | None:
+    """Return the module that `HOME_MODULES` lists for a name of `module`; None if it lists none.
+
+    Args:
+        module: the module that defines the object, or exports it if PyTorch has no module with the name of the defining one.
+        name: the name of the object.
+        exported: whether a public module other than `module` exports the object.
+    """
+    rows = HOME_MODULES.get(module) or HOME_MODULES.get(f"{module.rpartition('.')[0]}.*", {})
+    for home, patterns in rows.items():
+        for pattern in patterns.split():
+            if exported if pattern == "*" else fnmatchcase(name, pattern):
+                return home
+    return None
 
 
 def _name_compiled(value: Any, space: str, name: str) -> None:
@@ -170,3 +165,4 @@ def _name_compiled(value: Any, space: str, name: str) -> None:
     function.__module__ = f"torch._C._{space}"
     if not function.__name__.startswith(f"{space}_"):
         function.__name__ = f"{space}_{function.__name__}"
+    function.__qualname__ = function.__name__

@@ -34,6 +34,7 @@ _MODULES = {
     "comm": "flambeau_nnlib.nn.parallel.comm",
     "nvtx": "flambeau.cuda.nvtx",
     "profiler": "flambeau.cuda.profiler",
+    "sparse": "flambeau.layouts.sparse.cuda_types",
 }
 
 
@@ -61,9 +62,12 @@ def __getattr__(name: str) -> Any:
         return import_module(_MODULES[name])
     from ..layouts.subclasses.tensor_types import TENSOR_TYPES
 
-    attribute = private_value(f"cuda.{name}") or TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
+    attribute = private_value(f"cuda.{name}")
     if attribute is None:
-        raise AttributeError(f"module 'flambeau.cuda' has no attribute '{name}'")
+        attribute = TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
+        if attribute is None:
+            raise AttributeError(f"module 'flambeau.cuda' has no attribute '{name}'")
+        attribute.__module__ = __name__  # "torch.cuda" while flambeau is imported as `torch`
     globals()[name] = attribute
     return attribute
 

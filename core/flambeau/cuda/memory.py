@@ -11,11 +11,13 @@ from typing import Any, Final
 from ..engine.devices import cuda as runtime
 from ..engine.devices.aliases import private_names
 from .generic import OutOfMemoryError
+from .monitoring import list_gpu_processes
 
 __all__ = [
     "CUDAPluggableAllocator", "MemPool", "OutOfMemoryError", "caching_allocator_alloc", "caching_allocator_delete",
     "caching_allocator_disabled", "caching_allocator_enable", "change_current_allocator", "empty_cache", "get_allocator_backend",
-    "get_per_process_memory_fraction", "host_memory_stats", "host_memory_stats_as_nested_dict", "max_memory_allocated",
+    "get_per_process_memory_fraction", "host_memory_stats", "host_memory_stats_as_nested_dict", "list_gpu_processes",
+    "max_memory_allocated",
     "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
     "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats",

@@ -15,6 +15,7 @@ from typing import Any
 from ..engine.devices.aliases import private_names
 from ..engine.values.trees import (
     LeafSpec,
+    TreeSpec,
     flatten,
     flatten_up_to,
     is_namedtuple_class,
@@ -22,7 +23,6 @@ from ..engine.values.trees import (
     node_parts,
     unflatten,
 )
-from ..engine.values.trees import Spec as TreeSpec
 from . import pytree_registry
 from .pytree_registry import (
     BUILT_IN_NODES,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 from ..engine.values.sizes import Size
-from ..engine.values.trees import LEAF, REGISTERED, Entry, Spec, is_namedtuple_class, node_parts
+from ..engine.values.trees import LEAF, REGISTERED, Entry, TreeSpec, is_namedtuple_class, node_parts
 
 __all__ = [
     "BUILT_IN_NODES", "NODES", "GetAttrKey", "KeyEntry", "MappingKey", "SequenceKey", "keys_and_children", "register_constant",
@@ -91,7 +91,7 @@ def _entry(kind: Any) -> Entry:
 
     def unflatten(children: Iterable[Any], context: Any) -> Any:
         leaves = list(children)
-        return Spec(kind, context, [LEAF] * len(leaves)).unflatten(leaves)
+        return TreeSpec(kind, context, [LEAF] * len(leaves)).unflatten(leaves)
 
     return Entry(flatten, unflatten)
 
@@ -239,7 +239,7 @@ def keys_and_children(tree: Any) -> list[tuple[Any, Any]]:
 # --- text ---------------------------------------------------------------------------------------------------------
 
 
-def treespec_dumps(treespec: Spec, protocol: int | None = None) -> str:
+def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """Return a tree structure as JSON text.
 
     Raises:
@@ -247,7 +247,7 @@ def treespec_dumps(treespec: Spec, protocol: int | None = None) -> str:
         ValueError: `protocol` is neither 1 nor None.
         NotImplementedError: a type in the structure was registered without `serialized_type_name`.
     """
-    if not isinstance(treespec, Spec):
+    if not isinstance(treespec, TreeSpec):
         raise TypeError(
             f"treespec_dumps(treespec, protocol): Expected `treespec` to be instance of TreeSpec but got {type(treespec)}."
         )
@@ -256,7 +256,7 @@ def treespec_dumps(treespec: Spec, protocol: int | None = None) -> str:
     return json.dumps([PROTOCOL, _to_schema(treespec)])
 
 
-def treespec_loads(serialized: str) -> Spec:
+def treespec_loads(serialized: str) -> TreeSpec:
     """Return the tree structure from the JSON text of `treespec_dumps`.
 
     Raises:
@@ -269,7 +269,7 @@ def treespec_loads(serialized: str) -> Spec:
     return _from_schema(schema)
 
 
-def _to_schema(spec: Spec) -> dict[str, Any]:
+def _to_schema(spec: TreeSpec) -> dict[str, Any]:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
     is_namedtuple = is_namedtuple_class(spec.context)
@@ -290,7 +290,7 @@ def _to_schema(spec: Spec) -> dict[str, Any]:
     return {"type": name, "context": dumped, "children_spec": [_to_schema(child) for child in spec.children_specs]}
 
 
-def _from_schema(schema: dict[str, Any]) -> Spec:
+def _from_schema(schema: dict[str, Any]) -> TreeSpec:
     name = schema["type"]
     if name is None:
         return LEAF
@@ -299,10 +299,10 @@ def _from_schema(schema: dict[str, Any]) -> Spec:
         cls = _type_named(json.loads(schema["context"]))
         parts = node_parts(cls(*children))
         assert parts is not None
-        return Spec(parts[0], cls, children)
+        return TreeSpec(parts[0], cls, children)
     kind = _type_named(name)
     load = _json_types[kind].load
-    return Spec(kind, json.loads(schema["context"]) if load is None else load(schema["context"]), children)
+    return TreeSpec(kind, json.loads(schema["context"]) if load is None else load(schema["context"]), children)
 
 
 def _type_named(name: str) -> Any:

@@ -24,5 +24,6 @@ def unsupported_function(name: str, reason: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"{name}() is not supported: {reason}")
 
-    refuse.__name__, refuse.__doc__ = name, f"Raise NotImplementedError: {reason}."
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Raise NotImplementedError: {reason}."
     return refuse

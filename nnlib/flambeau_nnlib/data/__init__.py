@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
-from .datapipes.datapipe import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
+from .datapipes.datapipe import DataChunk, DFIterDataPipe, IterDataPipe, MapDataPipe, functional_datapipe
 from .dataset import (
     ChainDataset,
     ConcatDataset,
@@ -29,12 +29,12 @@ from .sampler import (
 )
 
 _DatasetKind = DatasetKind
-DFIterDataPipe = IterDataPipe  # PyTorch's subclass for data frames; here they need no special treatment
 
 __all__ = [
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",
+    "DFIterDataPipe",
     "DataChunk",
     "DataLoader",
     "Dataset",

@@ -29,14 +29,16 @@ from .objects import *  # noqa: F403
 from .options import *  # noqa: F403
 from .point_to_point import *  # noqa: F403
 from .reduction import ReduceOp
+from .rendezvous import register_rendezvous_handler, rendezvous
 from .store import *  # noqa: F403
 from .world import *  # noqa: F403
 
 __all__ = ["DeviceMesh", "Logger", "ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work", "init_device_mesh"]
+__all__ += ["register_rendezvous_handler", "rendezvous"]
 for _part in (breakpoints, collectives, debugging, errors, objects, options, point_to_point, store, world):
     __all__ += _part.__all__
 
-_OF_DATA_PARALLEL = {"GradBucket": "Bucket", "Reducer": "Reducer"}
+_OF_DATA_PARALLEL = ("GradBucket", "Reducer")
 __all__ += _OF_DATA_PARALLEL
 _private = private_names(__name__)
 
@@ -45,7 +47,7 @@ def __getattr__(name: str) -> Any:
     if name in _OF_DATA_PARALLEL:  # imported on first access, because it imports torch.nn
         from ..nn.parallel import reducer
 
-        return getattr(reducer, _OF_DATA_PARALLEL[name])
+        return getattr(reducer, name)
     if name in ("algorithms", "autograd", "constants", "distributed_c10d", "rpc"):  # imported on first access
         return import_module(f"flambeau.distributed.{name}")
     if name == "reduce_op":

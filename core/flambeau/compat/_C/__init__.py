@@ -22,7 +22,7 @@ from ...extension import tracing
 from ...operations.linalg.checks import _LinAlgError
 from ...random import Generator
 from ...serialization.records import PyTorchFileReader, PyTorchFileWriter
-from . import _autograd, _cpu, _functorch, _nn
+from . import _autograd, _cpu, _fft, _functorch, _linalg, _nn, _special
 from .dispatch import *  # noqa: F403
 from .jit_switches import *  # noqa: F403
 from .storages import *  # noqa: F403
@@ -42,12 +42,15 @@ __all__ = [
     "_LinAlgError",
     "_TensorBase",
     "_TensorMeta",
+    "_VariableFunctions",
+    "_VariableFunctionsClass",
     "_are_functorch_transforms_active",
     "_autograd",
     "_cpu",
     "_current_autograd_node",
     "_current_graph_task_id",
     "_disabled_torch_function_impl",
+    "_fft",
     "_functorch",
     "_get_accelerator",
     "_get_default_device",
@@ -59,9 +62,11 @@ __all__ = [
     "_is_torch_function_mode_enabled",
     "_is_tracing",
     "_len_torch_dispatch_stack",
+    "_linalg",
     "_log_api_usage_once",
     "_nn",
     "_show_config",
+    "_special",
     "device",
     "dtype",
     "finfo",
@@ -70,6 +75,7 @@ __all__ = [
 
 TensorBase = _TensorBase = Tensor  # tensordict and fastai use these names
 _TensorMeta = type(Tensor)  # lightning uses this name
+_VariableFunctions = _VariableFunctionsClass = torch  # pickles of PyTorch's compiled functions contain the second name
 _has_xpu = False  # bitsandbytes uses this name
 _GLIBCXX_USE_CXX11_ABI = True  # sglang and flashinfer use this name
 

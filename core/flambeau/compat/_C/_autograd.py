@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from ...autograd.graph import saved_tensors_hooks
@@ -12,6 +13,12 @@ __all__ = [
     "_pop_saved_tensors_default_hooks", "_profiler_enabled", "_push_saved_tensors_default_hooks",
     "_top_saved_tensors_default_hooks",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("DeviceType", "kineto_available"):  # imported late, because few programs use the profiler
+        return getattr(import_module("flambeau.profiler"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _push_saved_tensors_default_hooks(pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""The functions of `torch._C._nn` that libraries use: `_parse_to` and `pad_sequence`."""
+"""The functions of `torch._C._nn`: those of `torch.nn.functional` that PyTorch compiles, `_parse_to` and `pad_sequence`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Any
 
 import flambeau as torch
 
+from ...engine.calls.wrappers import is_native
+
 __all__ = ["_parse_to", "pad_sequence"]
+
+
+def __getattr__(name: str) -> Any:
+    function = getattr(torch.nn.functional, "logsigmoid" if name == "log_sigmoid" else name, None)
+    if not is_native(function):
+        raise AttributeError(f"module 'torch._C._nn' has no attribute {name!r}")
+    return function
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

@@ -7,7 +7,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...engine.values.trees import Spec, broadcast_prefix, is_namedtuple_class
+from ...engine.values.trees import TreeSpec, broadcast_prefix, is_namedtuple_class
 from ...utils.pytree import Context, KeyEntry, MappingKey, SequenceKey, tree_is_leaf, tree_leaves
 
 __all__: list[str] = []
@@ -59,7 +59,7 @@ def _is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     return tree_is_leaf(tree, is_leaf)
 
 
-def _broadcast_to_and_flatten(tree: Any, treespec: Spec, is_leaf: Callable[[Any], bool] | None = None) -> list[Any] | None:
+def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Callable[[Any], bool] | None = None) -> list[Any] | None:
     """Repeat the leaves of `tree`, a prefix of the structure `treespec`, once per leaf of `treespec`; None if it is no prefix."""
     return broadcast_prefix(tree, treespec)
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from ..devices.aliases import aliased_name
+
 __all__ = ["CLASSES", "filled", "make", "rebuild"]
 
 CLASSES: dict[str, Any] = {}  # the named tuple classes created so far, by name
@@ -29,7 +31,7 @@ def make(name: str, fields: tuple[str, ...]) -> Any:
 
     members: dict[str, Any] = {"__new__": __new__, "__repr__": __repr__, "__reduce__": __reduce__, "__slots__": ()}
     members |= {"n_fields": len(fields), "n_sequence_fields": len(fields), "n_unnamed_fields": 0}
-    result_class = type(name, (base,), {**members, "__module__": "flambeau.return_types"})
+    result_class = type(name, (base,), {**members, "__module__": aliased_name("flambeau.return_types", "torch")})
     CLASSES[name] = result_class
     return result_class
 

@@ -49,6 +49,8 @@ C = TypeVar("C", bound=Callable[..., Any])
 NO_RULES = Out(0)
 
 _CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # other annotations need no wrapper in methods
+# Functions of these have names with a prefix in PyTorch's compiled modules.
+_COMPILED = ("torch.fft", "torch.linalg", "torch.special")
 _numbers = count()  # suffixes that make the names in generated code unique
 
 
@@ -250,7 +252,11 @@ class _Namespace:
         return getattr(import_module(module), name.removeprefix(module.rpartition(".")[2] + "_"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _namespace, (self.module,)
+        shown = aliased_name(aliased_name(self.module, "flambeau"), "torch")
+        if not shown.startswith("torch"):
+            return _namespace, (self.module,)
+        # PyTorch loads the pickle also: its `torch._C._linalg` defines `linalg_inv`.
+        return import_module, (shown.replace("torch.", "torch._C._", 1) if shown in _COMPILED else shown,)
 
     def __deepcopy__(self, memo: Any) -> _Namespace:
         return self

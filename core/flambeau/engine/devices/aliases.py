@@ -19,10 +19,11 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any, cast
 
-__all__ = ["alias", "aliased_name", "private_names", "private_value", "resolve", "without_aliases"]
+__all__ = ["alias", "aliased_name", "open_to_aliases", "private_names", "private_value", "resolve", "without_aliases"]
 
 _targets: dict[str, str] = {}
 _hidden: set[str] = set()  # aliases that `aliased_name` ignores
+_parents: set[str] = set()  # real names of modules with an alias below them
 
 
 def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
@@ -52,6 +53,7 @@ def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
         _hidden.add(prefix)
     package, _, last = prefix.rpartition(".")
     home = resolve(package)
+    _parents.add(home)
     if home != package:  # `from package import last` looks for a submodule under the real name of the package
         _targets.setdefault(f"{home}.{last}", target)
         _hidden.add(f"{home}.{last}")
@@ -59,6 +61,12 @@ def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
     # Our finder must be the first: the path finders would import an installed package, or import the target a second time.
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+
+
+def open_to_aliases(module: ModuleType, name: str) -> None:
+    """Give the module with the real name `name` an empty `__path__` if an alias is below it, which only packages may have."""
+    if name in _parents and not hasattr(module, "__path__"):
+        module.__path__ = []
 
 
 def resolve(name: str) -> str:
@@ -193,6 +201,7 @@ class _Loader:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
+        open_to_aliases(module, self._real.name)
         module.__spec__ = self._real  # the import system has just replaced it by the spec of the alias
         # A package may have a function named like the submodule that defines it. Importing the submodule under the alias would
         # replace the function by the submodule, so it is entered into `sys.modules` beforehand.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .sizes import Size
 
 __all__ = [
-    "LEAF", "REGISTERED", "Entry", "LeafSpec", "Spec", "broadcast_prefix", "count", "flatten", "flatten_up_to",
+    "LEAF", "REGISTERED", "Entry", "LeafSpec", "TreeSpec", "broadcast_prefix", "count", "flatten", "flatten_up_to",
     "is_namedtuple_class", "is_structseq_class", "node_parts", "tree_map", "unflatten",
 ]  # fmt: skip
 
@@ -26,16 +26,16 @@ class Entry(NamedTuple):
 REGISTERED: dict[type, Entry] = {}
 
 
-class Spec:
+class TreeSpec:
     """The structure of a tree: its root's type (None for a leaf) and context (a dict's keys), and the children's structures."""
 
     __slots__ = ("children_specs", "context", "num_leaves", "type")
     type: Any
     context: Any
-    children_specs: list[Spec]
+    children_specs: list[TreeSpec]
     num_leaves: int
 
-    def __init__(self, type: Any, context: Any, children_specs: Iterable[Spec]) -> None:
+    def __init__(self, type: Any, context: Any, children_specs: Iterable[TreeSpec]) -> None:
         self.type, self.context, self.children_specs = type, context, list(children_specs)
         self.num_leaves: int = 1 if type is None else sum(child.num_leaves for child in self.children_specs)
 
@@ -53,11 +53,11 @@ class Spec:
         """Whether the tree is a leaf."""
         return self.type is None
 
-    def children(self) -> list[Spec]:
+    def children(self) -> list[TreeSpec]:
         """Return the structures of the root's children."""
         return list(self.children_specs)
 
-    def child(self, index: int) -> Spec:
+    def child(self, index: int) -> TreeSpec:
         """Return the structure of the root's child at `index`."""
         return self.children_specs[index]
 
@@ -80,7 +80,7 @@ class Spec:
         return unflatten(iter(_Star, None), self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spec) and _comparison_key(self) == _comparison_key(other)
+        return isinstance(other, TreeSpec) and _comparison_key(self) == _comparison_key(other)
 
     def __hash__(self) -> int:
         return hash((self.type, self.num_leaves, len(self.children_specs)))
@@ -93,7 +93,10 @@ class Spec:
         return f"TreeSpec({self.type.__name__}, {self.context}, [{inside}])"
 
 
-class LeafSpec(Spec):
+Spec = TreeSpec  # the name in pickles of earlier versions
+
+
+class LeafSpec(TreeSpec):
     """The structure of a leaf."""
 
     __slots__ = ()
@@ -102,7 +105,7 @@ class LeafSpec(Spec):
         super().__init__(None, None, [])
 
 
-def _comparison_key(spec: Spec) -> tuple[Any, Any, list[Spec]]:
+def _comparison_key(spec: TreeSpec) -> tuple[Any, Any, list[TreeSpec]]:
     return spec.type, spec.context, spec.children_specs
 
 
@@ -119,7 +122,7 @@ _SEQUENCES = (tuple, list, Size)
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
-def _namedtuple(*_: Any) -> None:  # `Spec.type` of all named tuples; their class is in `Spec.context`
+def _namedtuple(*_: Any) -> None:  # `TreeSpec.type` of all named tuples; their class is in `TreeSpec.context`
     raise TypeError("namedtuple is the node type of all named tuples in a TreeSpec; it cannot be called")
 
 
@@ -160,7 +163,7 @@ def node_parts(tree: Any) -> tuple[Any, Any, list[Any]] | None:
     return (kind, tree.maxlen, list(tree)) if kind is deque else None
 
 
-def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """Return the leaves of a tree, in order, and its structure; a node for which `is_leaf` returns True is a leaf.
 
     >>> flatten({"a": (1, 2), "b": 3})[0]
@@ -176,15 +179,15 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         found, spec = flatten(child, is_leaf)
         leaves += found
         children.append(spec)
-    return leaves, Spec(kind, context, children)
+    return leaves, TreeSpec(kind, context, children)
 
 
-def unflatten(leaves: Any, spec: Spec) -> Any:
+def unflatten(leaves: Any, spec: TreeSpec) -> Any:
     """Return the tree with this structure and these leaves."""
     return _build(iter(leaves), spec)
 
 
-def _build(leaves: Iterator[Any], spec: Spec) -> Any:
+def _build(leaves: Iterator[Any], spec: TreeSpec) -> Any:
     if spec.type is None:
         return next(leaves)
     children = [_build(leaves, child) for child in spec.children_specs]
@@ -203,7 +206,7 @@ def _build(leaves: Iterator[Any], spec: Spec) -> Any:
     return kind._make(children) if hasattr(kind, "_make") else kind(children)
 
 
-def keys_of(spec: Spec) -> list[Any]:
+def keys_of(spec: TreeSpec) -> list[Any]:
     """Return the keys in the structure of a dict."""
     keys: list[Any] = spec.context[1] if spec.type is defaultdict else spec.context
     return keys
@@ -215,7 +218,7 @@ def tree_map(function: Callable[..., Any], tree: Any) -> Any:
     return unflatten(map(function, leaves), spec)
 
 
-def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
+def broadcast_prefix(prefix: Any, spec: TreeSpec) -> list[Any] | None:
     """Repeat each leaf of `prefix` for all leaves of `spec` at or below its position; None if the structures do not match."""
     parts = node_parts(prefix)
     if parts is None:
@@ -232,7 +235,7 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
     return found
 
 
-def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
+def flatten_up_to(tree: Any, spec: TreeSpec) -> list[Any]:
     """Return the subtrees of `tree` at the positions of the leaves of `spec`; ValueError if the nodes above them differ."""
     if spec.type is None:
         return [tree]
@@ -249,7 +252,7 @@ def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
     return [leaf for child, below in zip(children, expected, strict=True) for leaf in flatten_up_to(child, below)]
 
 
-def _in_order_of(spec: Spec, tree: Any) -> list[Any]:
+def _in_order_of(spec: TreeSpec, tree: Any) -> list[Any]:
     keys = keys_of(spec)
     missing, extra = set(keys) - set(tree), set(tree) - set(keys)
     if missing or extra:
@@ -258,6 +261,6 @@ def _in_order_of(spec: Spec, tree: Any) -> list[Any]:
     return [tree[key] for key in keys]
 
 
-def count(spec: Spec) -> int:
+def count(spec: TreeSpec) -> int:
     """Return the number of leaves."""
     return spec.num_leaves

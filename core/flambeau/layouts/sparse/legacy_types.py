@@ -6,6 +6,7 @@ from typing import Any
 
 import flambeau as torch
 
+from ...engine.devices import cuda as cuda_runtime
 from .construction import new_coo
 from .tensors import SparseTensor
 
@@ -16,20 +17,23 @@ __all__ = [
 
 
 class SparseType(type):
-    """Metaclass of the legacy types: each type represents COO tensors of one dtype."""
+    """Metaclass of the legacy types: each type represents COO tensors of one dtype on one device type."""
 
     dtype: torch.dtype
+    device_type: str
 
-    def __new__(mcs, name: str, dtype: torch.dtype) -> SparseType:
-        cls = super().__new__(mcs, name, (), {"__module__": "flambeau.sparse"})
-        cls.dtype = dtype
+    def __new__(mcs, name: str, dtype: torch.dtype, device_type: str = "cpu") -> SparseType:
+        module = "flambeau.sparse" if device_type == "cpu" else f"flambeau.{device_type}.sparse"
+        cls = super().__new__(mcs, name, (), {"__module__": module})
+        cls.dtype, cls.device_type = dtype, device_type
         return cls
 
     def __init__(cls, *arguments: Any) -> None:
         pass
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, SparseTensor) and instance.is_sparse and instance.dtype is cls.dtype and instance.is_cpu
+        is_coo = isinstance(instance, SparseTensor) and instance.is_sparse
+        return is_coo and instance.dtype is cls.dtype and instance.device.type == cls.device_type
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
         """Create a COO tensor from indices, values and a size; or, from only a size (ints or a tuple), one without elements.
@@ -39,10 +43,19 @@ class SparseType(type):
         >>> torch.sparse.FloatTensor(torch.tensor([[0, 2]]), torch.tensor([3.0, 4.0]), torch.Size([3])).to_dense()
         tensor([3., 0., 4.])
         """
+        if cls.device_type == "cuda":
+            if not cuda_runtime.is_available():
+                raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
+            device = "cuda" if device is None else device
         return new_coo(cls.__name__, args, cls.dtype, device)
 
+    @property
+    def spelled(cls) -> str:
+        """The public name: `torch.sparse.FloatTensor`."""
+        return f"torch.{'' if cls.device_type == 'cpu' else f'{cls.device_type}.'}sparse.{cls.__name__}"
+
     def __repr__(cls) -> str:
-        return f"<class 'torch.sparse.{cls.__name__}'>"
+        return f"<class '{cls.spelled}'>"
 
 
 BFloat16Tensor: SparseType = SparseType("BFloat16Tensor", torch.bfloat16)

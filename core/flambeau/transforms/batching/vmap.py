@@ -13,7 +13,7 @@ from ...engine.calls.transform_hooks import BatchHooks
 from ...engine.devices.aliases import private_names
 from ...engine.devices.devices import DispatchKey, device
 from ...engine.tensors.tensor import Tensor
-from ...engine.values.trees import Spec, broadcast_prefix, flatten, unflatten
+from ...engine.values.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 from ...random import get_rng_state, set_rng_state
 from . import indexing  # noqa: F401 (gives batched arrays their indexing)
 from .keys import add_level, align, drop_level, lift
@@ -77,7 +77,7 @@ def _flat_vmap(
     size: int,
     dims: list[Any],
     leaves: list[Any],
-    spec: Spec,
+    spec: TreeSpec,
     out_dims: Any,
     randomness: str,
     kwargs: Any,
@@ -101,7 +101,7 @@ def _member_by_member(
     size: int,
     dims: list[Any],
     leaves: list[Any],
-    spec: Spec,
+    spec: TreeSpec,
     out_dims: Any,
     randomness: str,
     kwargs: Any,
@@ -132,7 +132,7 @@ def _in_chunks(
     size: int,
     dims: list[Any],
     leaves: list[Any],
-    spec: Spec,
+    spec: TreeSpec,
     out_dims: Any,
     randomness: str,
     kwargs: Any,
@@ -166,7 +166,7 @@ def _get_name(func: Callable[..., Any]) -> str:
 
 def _process_batched_inputs(
     in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]
-) -> tuple[int, list[Any], list[Any], Spec]:
+) -> tuple[int, list[Any], list[Any], TreeSpec]:
     """Check the arguments; return the batch size, the batch dimension of each leaf, the leaves and their structure."""
     where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
@@ -214,7 +214,7 @@ def _process_batched_inputs(
     return sizes[0], dims, leaves, spec
 
 
-def _create_batched_inputs(flat_in_dims: Sequence[Any], flat_args: Sequence[Any], vmap_level: Level, args_spec: Spec) -> Any:
+def _create_batched_inputs(flat_in_dims: Sequence[Any], flat_args: Sequence[Any], vmap_level: Level, args_spec: TreeSpec) -> Any:
     """Hide the batch dimensions of the arguments, and restore their structure."""
     inside = [
         leaf if dim is None else _add_batch_dim(leaf, dim, vmap_level) for leaf, dim in zip(flat_args, flat_in_dims, strict=True)
@@ -233,7 +233,7 @@ def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: Level, batc
     return unflatten(outside, spec)
 
 
-def _places(output: Any, out_dims: Any, spec: Spec, name: str) -> list[Any]:
+def _places(output: Any, out_dims: Any, spec: TreeSpec, name: str) -> list[Any]:
     """Return the batch dimension of each result."""
     if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]

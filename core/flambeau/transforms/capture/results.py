@@ -16,7 +16,7 @@ from ...engine.devices.devices import DispatchKey
 from ...engine.tape.grad_mode import is_grad_enabled, set_grad_enabled
 from ...engine.tensors.storage import IN_INFERENCE_MODE, InferenceStorage, memory_root, source_of
 from ...engine.tensors.tensor import Tensor, wrap
-from ...engine.values.trees import Spec, unflatten
+from ...engine.values.trees import TreeSpec, unflatten
 from ..conjugate_views import show
 from .recorder import RecordedArray, RecordedInteger, RecordedNumber, Reference
 from .recording import NotCapturable, Recording
@@ -98,7 +98,7 @@ class Results:
         one: the new tensor that is the whole result, or None.
     """
 
-    spec: Spec
+    spec: TreeSpec
     leaves: list[Any] = field(default_factory=list)
     made: list[_New] = field(default_factory=list)
     outputs: list[Reference] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Results:
     one: _New | None = None
 
     @classmethod
-    def of(cls, recording: Recording, leaves: Sequence[Any], spec: Spec, sources: Sources) -> Results:
+    def of(cls, recording: Recording, leaves: Sequence[Any], spec: TreeSpec, sources: Sources) -> Results:
         """Collect the results of a recording, which must still be open.
 
         Raises:

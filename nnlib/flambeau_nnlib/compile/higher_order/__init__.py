@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .associative_scan import associative_scan
-from .control_flow import cond, while_loop
+from .control_flow import cond
+from .while_loop import while_loop
 
 __all__ = ["associative_scan", "cond", "while_loop"]

@@ -32,7 +32,7 @@ from ...nn.utils.parametrize import is_parametrized
 from ._arguments import Conversion, annotations_of_function, argument_conversion, unchanged
 from ._async import Future
 from ._checking import check_class, check_constants, check_function
-from ._decorators import Attribute, enters_script, runs_script
+from ._decorators import Attribute, enters_script, interface, runs_script
 from ._hook_checks import check_hooks
 from ._methods import with_graph
 from ._recording import Recorded, current_recording
@@ -47,6 +47,7 @@ __all__ = [
     "ScriptFunction",
     "ScriptModule",
     "ScriptWarning",
+    "interface",
     "script",
     "script_method",
 ]

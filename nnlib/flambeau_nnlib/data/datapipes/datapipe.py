@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..dataset import Dataset, IterableDataset
 
-__all__ = ["DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
+__all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -120,6 +120,15 @@ class IterDataPipe(_DataPipe, IterableDataset[T_co]):
 
     def reset(self) -> None:
         """Make the next iteration start at the beginning. Subclasses that store their position override this."""
+
+
+class DFIterDataPipe(IterDataPipe[T_co]):
+    """An iterable data pipe of data frames, which need no special treatment.
+
+    >>> from flambeau.utils.data import DFIterDataPipe, IterDataPipe
+    >>> issubclass(DFIterDataPipe, IterDataPipe)
+    True
+    """
 
 
 class MapDataPipe(_DataPipe, Dataset[T_co]):

@@ -12,6 +12,7 @@ from flambeau import Tensor
 
 from .. import functional as F
 from .base_loss import _Loss, _WeightedLoss
+from .linear_cross_entropy import LinearCrossEntropyLoss
 from .margin_loss import (
     CosineEmbeddingLoss,
     HingeEmbeddingLoss,
@@ -35,6 +36,7 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "MSELoss",
     "MarginRankingLoss",
     "MultiLabelMarginLoss",

@@ -12,7 +12,7 @@ from flambeau import Tensor
 from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ..modules.module import Module
 from .devices import as_devices
-from .reducer import Bucket, Reducer
+from .reducer import GradBucket, Reducer
 
 __all__ = ["DistributedDataParallel"]
 
@@ -157,7 +157,7 @@ class DistributedDataParallel(Module, Joinable):
         finally:
             self.require_backward_grad_sync = before
 
-    def register_comm_hook(self, state: Any, hook: Callable[[Any, Bucket], Any]) -> None:
+    def register_comm_hook(self, state: Any, hook: Callable[[Any, GradBucket], Any]) -> None:
         """Average the gradients of each bucket by a custom hook instead of an `all_reduce`.
 
         Args:

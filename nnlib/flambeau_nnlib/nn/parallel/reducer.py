@@ -8,12 +8,12 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor
 
-__all__ = ["Bucket", "Reducer", "make_buckets"]
+__all__ = ["GradBucket", "Reducer", "make_buckets"]
 
 FIRST_BUCKET = 1 << 20  # size in bytes of the first bucket; small, so that its reduction starts early
 
 
-class Bucket:
+class GradBucket:
     """Parameters whose gradients are reduced in one call; communication hooks receive it as `GradBucket`.
 
     Args:
@@ -62,7 +62,7 @@ class Bucket:
         return self._is_last
 
 
-def make_buckets(parameters: Sequence[Tensor], cap: float) -> list[Bucket]:
+def make_buckets(parameters: Sequence[Tensor], cap: float) -> list[GradBucket]:
     """Group parameters into buckets of at most `cap` bytes, from last to first: the order in which gradients are ready."""
     open_ones: dict[Any, list[int]] = {}
     full: list[list[int]] = []
@@ -79,7 +79,7 @@ def make_buckets(parameters: Sequence[Tensor], cap: float) -> list[Bucket]:
             limits[key] = cap
     full += [waiting for waiting in open_ones.values() if waiting]
     full.sort(key=lambda indices: -indices[0])
-    found = [Bucket(number, [parameters[i] for i in indices], indices) for number, indices in enumerate(full)]
+    found = [GradBucket(number, [parameters[i] for i in indices], indices) for number, indices in enumerate(full)]
     found[-1]._is_last = True
     return found
 
@@ -112,7 +112,7 @@ class Reducer:
         self.world_size = self.divisor = torch.distributed.get_world_size(group)
         self.buckets = make_buckets(parameters, cap)
         self._place = {index: (bucket, at) for bucket in self.buckets for at, index in enumerate(bucket.indices)}
-        self.hook: Callable[[Any, Bucket], Any] | None = None
+        self.hook: Callable[[Any, GradBucket], Any] | None = None
         self.hook_state: Any = None
         self.expects = False  # whether the gradients of the next backward are averaged
         self._started = False  # whether a backward is running
@@ -211,7 +211,7 @@ class Reducer:
             bucket.future = self._reduce(bucket)
             self._launched += 1
 
-    def _reduce(self, bucket: Bucket) -> Any:
+    def _reduce(self, bucket: GradBucket) -> Any:
         if self.hook is not None:
             return self.hook(self.hook_state, bucket)
         if self.world_size == 1:

@@ -224,3 +224,107 @@ def test_retain_grad_is_refused_inside():
 
     with pytest.raises(RuntimeError, match=r"attempting to call Tensor.retain_grad\(\)"):
         func.grad(function)(torch.ones(3))
+
+
+@pytest.mark.parametrize(
+    "create",
+    [
+        lambda x: x.new_zeros(3),
+        lambda x: x.new_empty_strided((3,), (1,)),
+        lambda x: torch.zeros_like(x),
+        lambda x: x.new_zeros(3)[None].view(-1),
+    ],
+)
+def test_each_member_of_the_batch_owns_its_part_of_a_created_tensor(create):
+    result = func.vmap(create)(torch.ones(2, 3)).zero_()
+    result[0] += 1
+    assert result.tolist() == [[1, 1, 1], [0, 0, 0]]
+
+
+def test_strides_of_tensors_created_for_each_member():
+    assert func.vmap(lambda x: x.new_empty_strided((2, 3), (10, 3)))(torch.ones(5)).stride() == (17, 10, 3)
+    assert func.vmap(lambda x: x.new_empty_strided((2, 3), (1, 2)))(torch.ones(5)).stride() == (6, 1, 2)
+
+
+def test_a_captured_tensor_that_vmap_returns_is_a_view_of_it():
+    captured = torch.arange(3.0)
+    result = func.vmap(lambda x: captured, out_dims=1)(torch.ones(4))
+    assert result.shape == (3, 4) and result._base is captured
+    assert result.data_ptr() == captured.data_ptr()
+
+
+@pytest.mark.parametrize(("in_dim", "shape"), [(1, (2, 4, 5)), (0, (4, 5, 2))])
+def test_view_never_copies_a_batched_tensor(in_dim, shape):
+    def halves(x):
+        return (x if in_dim else x.t()).view(10)
+
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        func.vmap(halves, in_dim)(torch.zeros(shape))
+
+
+def test_reshape_copies_a_batched_tensor_that_has_no_view_of_the_shape():
+    def both(x):
+        zeros = x.new_zeros(2, 3).t()
+        copy = zeros.reshape(6)
+        copy.add_(5)
+        return copy.add_(x), zeros
+
+    copy, zeros = func.vmap(both)(torch.tensor([1.0, 2.0]))
+    assert copy[:, 0].tolist() == [6, 7] and copy._base is None and not zeros.any()
+
+
+@pytest.mark.parametrize("call", [torch.Tensor.contiguous, lambda x: x.clone(memory_format=torch.contiguous_format)])
+def test_members_of_a_batch_are_made_contiguous(call):
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    result = func.vmap(lambda x: call(x.t()).view(-1), in_dims=1, out_dims=1)(x)
+    assert torch.equal(result, torch.stack([x[:, i].t().reshape(-1) for i in range(3)], 1))
+    assert func.vmap(lambda x: call(x.t()))(x).stride() == (12, 3, 1)
+
+
+def test_clones_of_batched_images_in_channels_last():
+    x = torch.arange(240.0).reshape(2, 1, 4, 5, 6)
+    result = func.vmap(lambda x: x.clone(memory_format=torch.channels_last))(x)
+    assert torch.equal(result, x) and result.stride() == (120, 120, 1, 24, 4)
+
+
+VIEWS = {  # views of tensors of shape (2, 3, 2)
+    "as_strided": lambda z: z.as_strided((2,), (3,), 1),
+    "columns": lambda z: z.permute(2, 0, 1).view(2, 6)[1],
+    "diagonal": lambda z: z.diagonal(),
+    "dtype": lambda z: z.view(torch.int32).view(torch.float32)[0],
+    "imag": lambda z: torch.view_as_complex(z).imag,
+    "pairs": lambda z: torch.view_as_real(torch.view_as_complex(z)),
+    "real": lambda z: torch.view_as_complex(z).real,
+    "unfold": lambda z: z.transpose(0, 1).unfold(0, 2, 2)[0],
+    "view": lambda z: z.view(3, 4).t()[0],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("same_for_all", [True, False])
+def test_writes_to_views_change_the_tensor(view, same_for_all):
+    def write(x):
+        base = x.new_zeros(2, 3, 2) + (0 if same_for_all else 0 * x)
+        VIEWS[view](base).add_(x)
+        return base
+
+    x = torch.tensor([1.0, 2.0])
+    assert torch.equal(func.vmap(write)(x), torch.stack([write(item) for item in x]))
+
+
+INNER = {
+    "argument": lambda z, x: func.vmap(lambda row: row.add_(x))(z),
+    "slice": lambda z, x: func.vmap(lambda row: row[:1])(z).add_(x),
+    "column": lambda z, x: func.vmap(lambda column: column, in_dims=1)(z)[0].add_(x),
+}
+
+
+@pytest.mark.parametrize("write", INNER)
+def test_writes_inside_an_inner_vmap_change_the_tensor(write):
+    def outer(x):
+        z = x.new_zeros(2, 2)
+        INNER[write](z, x)
+        return z
+
+    x = torch.tensor([1.0, 2.0])
+    assert torch.equal(func.vmap(outer)(x), torch.stack([outer(item) for item in x]))

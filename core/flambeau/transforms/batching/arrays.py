@@ -24,21 +24,25 @@ class BatchedArray:
     """An array of the underlying library (`raw`) with its first `depth` dimensions hidden.
 
     An array that is the same for the whole batch gets new memory when different values for each member are written to it.  Its
-    views are then created again.  A view therefore stores the function that created it.
+    views are then created again.  A view therefore stores the function that created it.  A view that entered or left a level
+    also stores the position of the dimension that only it, or only its parent, hides.
     """
 
-    __slots__ = ("_look", "_parent", "_raw", "_stamp", "depth", "verdict", "xp")
+    __slots__ = ("_look", "_parent", "_position", "_raw", "_stamp", "depth", "verdict", "xp")
     __array_ufunc__ = None  # NumPy's operators then return NotImplemented, so that Python calls the operators of this class
 
     def __hash__(self) -> int:
         return object.__hash__(self)
 
-    def __init__(self, raw: Array, xp: Namespace, parent: BatchedArray | None = None, look: Any = None) -> None:
+    def __init__(
+        self, raw: Array, xp: Namespace, parent: BatchedArray | None = None, look: Any = None, position: int = 0
+    ) -> None:
         self._raw = raw
         self.xp: Namespace = xp
         self.depth: int = xp.depth
         self._parent = parent
         self._look = look
+        self._position = position
         self._stamp = 0 if parent is None else parent.stamp
         self.verdict: str | None = None  # "any" or "all": whether `bool()` is true if any, or all, members are
 
@@ -66,10 +70,11 @@ class BatchedArray:
         if shape == hidden:
             return
         if self._parent is not None:
-            self._parent.give_memory(sizes)
+            # The parent hides one dimension more if the array left a level, and one less if the array entered a level.
+            more, position = self._parent.depth - self.depth, self._position
+            self._parent.give_memory([*sizes[:position], *(1,) * more, *sizes[position + max(-more, 0) :]])
         else:
-            inner = self.xp.inner
-            self._raw = inner.asarray(inner.broadcast_to(self._raw, shape + self.shape), copy=True)
+            self._raw = self.xp.clone(self.xp.inner.broadcast_to(self._raw, shape + self.shape))
             self._stamp += 1
 
     # --- attributes of the array API ---
@@ -185,6 +190,7 @@ class Namespace:
     def __init__(self, inner: Any, depth: int) -> None:
         self.inner = inner
         self.depth = depth
+        self.clone: Callable[[Array], Array] = functools.partial(inner.asarray, copy=True)  # copies a raw array
         for name, extension in (("linalg", Linalg), ("fft", Fourier)):
             if hasattr(inner, name):
                 setattr(self, name, extension(self))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from ...backend import Backend, MutableBackend
@@ -24,6 +24,7 @@ from ...engine.tape.grad_mode import grad_flag
 from ...engine.tape.tensor_class import RECORDED
 from ...engine.tensors.tensor import Tensor, wrap
 from ...engine.values import dtypes
+from ...operations.views.views import unsqueeze
 from .. import forward_ad
 from .arrays import BatchedArray, Namespace, namespace, namespaces
 from .levels import BatchDevice, Level, levels_of
@@ -49,6 +50,7 @@ class BatchedBackend(MutableBackend):
         self.arithmetic_errors: tuple[type[Exception], ...] = inner.arithmetic_errors
         self.array_type = BatchedArray
         self.xp: Namespace = namespace(inner.forward_xp, depth)
+        self.xp.clone = inner.all_kernels.get("clone", self.xp.clone)  # keeps the order of expanded dimensions
         self.depth = depth
 
     @cached_property
@@ -98,7 +100,12 @@ class BatchedBackend(MutableBackend):
         return self.xp.made(self.inner.astype(self.xp.lifted(array).raw, raw_dtype))
 
     def reinterpret(self, array: Any, wanted: Any) -> BatchedArray:
-        return self.xp.made(self.inner.reinterpret(self.xp.lifted(array).raw, wanted))
+        array = self.xp.lifted(array)
+
+        def look(raw: Any) -> Any:
+            return self.inner.reinterpret(raw, wanted)
+
+        return BatchedArray(look(array.raw), self.xp, array, look)
 
     def copy(self, array: Any) -> BatchedArray:
         return self.xp.made(self.inner.copy(self.xp.lifted(array).raw))
@@ -300,6 +307,8 @@ def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
     """Move a tensor out of `level`: its batch dimension becomes dimension `dim`.  If `dim` is None, sum over the batch."""
     levels = levels_of(tensor._key)
     if level not in levels:
+        if dim is not None:
+            return Tensor.expand(unsqueeze(tensor, dim), *tensor.shape[:dim], level.size, *tensor.shape[dim:])
         tensor = add_level(tensor, level, None)
         levels = levels_of(tensor._key)
     position = levels.index(level)
@@ -319,6 +328,8 @@ def _moved(tensor: Any, name: str, key: DispatchKey, level: Level, dim: int | No
     record, params = OPS[name], (level, dim, position)
     if name == "drop_level" and tensor._view is not None and tensor._view[1] is OPS["add_level"] and tensor._view[2] == params:
         return tensor._view[0]
+    if name == "drop_level" and dim is not None:  # a tensor created for all members, as by `x.new_zeros`, gets memory for each
+        tensor._array.give_memory([member.size if member is level else 1 for member in levels_of(tensor._key)])
     array = record.forward(tensor._key.backend.xp, tensor._array, *params)
     if tensor._requires_grad and key.dtype.category >= dtypes.FLOATING:
         moved = record.record(array, key, tensor, *params)
@@ -334,8 +345,10 @@ def _moved(tensor: Any, name: str, key: DispatchKey, level: Level, dim: int | No
 
 def _hide(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) -> BatchedArray:
     k, raw, inner = (input.depth, input.raw, xp.inner) if isinstance(input, BatchedArray) else (0, input, xp)
-    raw = inner.expand_dims(raw, axis=position) if dim is None else _with_axis_at(inner, raw, dim + k, position)
-    return BatchedArray(raw, namespace(inner, k + 1))
+    if dim is None:
+        return BatchedArray(inner.expand_dims(raw, axis=position), namespace(inner, k + 1))
+    parent, look = input if k else None, partial(_with_axis_at, inner, axis=dim + k, destination=position)
+    return BatchedArray(look(raw), namespace(inner, k + 1), parent, look, position)
 
 
 def _show(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) -> Any:
@@ -344,11 +357,14 @@ def _show(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) 
         if raw.shape[position] == 1 != level.size:
             raw = raw * level.size
         raw = inner.asarray(inner.sum(raw, axis=position, dtype=raw.dtype))
-    else:
+        return BatchedArray(raw, namespace(inner, k - 1)) if k > 1 else raw
+
+    def look(raw: Any) -> Any:
         if raw.shape[position] != level.size:
             raw = inner.broadcast_to(raw, (*raw.shape[:position], level.size, *raw.shape[position + 1 :]))
-        raw = _with_axis_at(inner, raw, position, dim + k - 1)
-    return BatchedArray(raw, namespace(inner, k - 1)) if k > 1 else raw
+        return _with_axis_at(inner, raw, position, dim + k - 1)
+
+    return BatchedArray(look(raw), namespace(inner, k - 1), input, look, position) if k > 1 else look(raw)
 
 
 def _with_axis_at(xp: Any, array: Any, axis: int, destination: int) -> Any:

@@ -14,8 +14,10 @@ from ...backend import Backend
 from ...engine.calls.tables import OPS
 from ...engine.devices.devices import device, dispatch_key
 from ...engine.devices.host import kernel_on_host
+from ...engine.values.constants import preserve_format
 from ...operations.indexing.standard import getitem
-from .arrays import BatchedArray
+from ...operations.views.views import inferred_shape
+from .arrays import BatchedArray, view
 
 if TYPE_CHECKING:
     from .keys import BatchedBackend
@@ -70,40 +72,82 @@ def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[.
     return rule
 
 
-def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """Return a rule for an operation that takes a backend as a parameter.  The rule passes the batched backend instead.
+def _view_scatter(backend: BatchedBackend) -> Callable[..., Any]:
+    """Return a kernel of `view_scatter` that replaces the backend among the parameters of the view by the batched one.
 
     Derivative rules may call the operation on gradients that are inside more levels than the recorded input.
     """
+    forward = backend.compile_forward("view_scatter", partial(OPS["view_scatter"].forward, backend.xp))
+
+    def own(param: Any) -> Any:
+        if isinstance(param, Backend):
+            return backend
+        return tuple(map(own, param)) if type(param) is tuple else param
+
+    return lambda *args: forward(*map(own, args))
+
+
+def _view(
+    name: str, raw_params: Callable[..., tuple[Any, ...]] = lambda *_: ()
+) -> Callable[[BatchedBackend], Callable[..., Any]]:
+    """Return a rule for a view that the inner backend makes of the raw array.
+
+    The forward function would copy an array that is not contiguous, or lose the link to the array that owns the memory.
+
+    Args:
+        name: the name of the operation.
+        raw_params: a function of the batched backend, the raw array and the parameters of the operation, which returns the
+            parameters for the raw array.
+    """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
-        forward = backend.compile_forward(name, partial(OPS[name].forward, backend.xp))
-
-        def own(param: Any) -> Any:
-            if isinstance(param, Backend):
-                return backend
-            return tuple(map(own, param)) if type(param) is tuple else param
-
-        return lambda *args: forward(*map(own, args))
+        below, xp = backend.inner, backend.xp
+        inner = below.all_kernels.get(name) or below.compile_forward(name, partial(OPS[name].forward, xp.inner))
+        return partial(view(lambda xp, array, *params: lambda raw: inner(raw, *raw_params(backend, raw, *params))), xp)
 
     return rule
 
 
-def _diagonal(backend: BatchedBackend) -> Callable[..., Any]:
-    """Return a kernel of `diagonal` that always returns a view.  The forward function would copy a non-contiguous array."""
-    xp, depth, inner = backend.xp, backend.depth, backend.inner.all_kernels.get("diagonal")
-    if inner is None:
-        return backend.compile_forward("diagonal", partial(OPS["diagonal"].forward, xp))
+def _shifted(backend: BatchedBackend, raw: Any, offset: int, dim1: int, dim2: int) -> tuple[Any, ...]:
+    return offset, dim1 + backend.depth, dim2 + backend.depth
 
-    def kernel(array: Any, offset: int, dim1: int, dim2: int) -> BatchedArray:
-        array = xp.lifted(array)
 
-        def look(raw: Any) -> Any:
-            return inner(raw, offset, dim1 + depth, dim2 + depth)
+def _strided(backend: BatchedBackend, raw: Any, size: Any, stride: Any, offset: int, *_: Any) -> tuple[Any, ...]:
+    steps = backend.inner.strides(raw)[: backend.depth]
+    return (*raw.shape[: backend.depth], *size), (*steps, *stride), offset, backend.inner, None
 
-        return BatchedArray(look(array.raw), xp, array, look)
+
+def _shaped(backend: BatchedBackend, raw: Any, shape: Any) -> tuple[Any, ...]:
+    return ((*raw.shape[: backend.depth], *inferred_shape(shape, raw.shape[backend.depth :])),)
+
+
+def _windows(backend: BatchedBackend, raw: Any, dim: int, size: int, step: int, _: Any) -> tuple[Any, ...]:
+    return dim + backend.depth, size, step, backend.inner
+
+
+def _reshape(backend: BatchedBackend) -> Callable[..., Any]:
+    """Return a kernel of `reshape` whose result is a copy, not a view of its input."""
+    xp = backend.xp
+    return lambda array, shape: xp.made(xp.reshape(array, shape).raw)
+
+
+def _clone(backend: BatchedBackend) -> Callable[..., Any]:
+    """Return a kernel of `clone` that stores each member of the batch in the given order of dimensions."""
+    xp, contiguous = backend.xp, _contiguous(backend)
+
+    def kernel(array: Any, memory_format: Any = None) -> Any:
+        if memory_format is None or memory_format is preserve_format:
+            return xp.asarray(array, copy=True)
+        order = memory_format.order(array.ndim)
+        return xp.permute_dims(contiguous(xp.permute_dims(array, order)), tuple(map(order.index, range(array.ndim))))
 
     return kernel
+
+
+def _contiguous(backend: BatchedBackend) -> Callable[..., Any]:
+    xp = backend.xp
+    inner = backend.inner.all_kernels.get("contiguous") or partial(OPS["contiguous"].forward, xp.inner)
+    return lambda array: xp.made(inner(xp.lifted(array).raw))
 
 
 def _index_backward(backend: BatchedBackend) -> Callable[..., Any]:
@@ -148,9 +192,16 @@ def _pad_to(backend: BatchedBackend) -> Callable[..., Any]:
 RULES: dict[str, Callable[[BatchedBackend], Callable[..., Any]]] = {
     **{name: _fold_into_first(name) for name in ("convolution", "convolution_transposed")},
     **{name: _with_leading_dimensions(name) for name in ("linalg_ldl_factor_ex", "linalg_ldl_solve")},
-    **{name: _of_own_backend(name) for name in ("as_strided", "unfold", "view_scatter")},
-    "diagonal": _diagonal,
+    **{name: _view(name) for name in ("imag", "real", "view_as_complex", "view_as_real")},
+    "as_strided": _view("as_strided", _strided),
+    "clone": _clone,
+    "contiguous": _contiguous,
+    "diagonal": _view("diagonal", _shifted),
     "getitem_backward": _getitem_backward,
     "index_backward": _index_backward,
     "pad_to": _pad_to,
+    "reshape": _reshape,
+    "unfold": _view("unfold", _windows),
+    "view": _view("view", _shaped),
+    "view_scatter": _view_scatter,
 }

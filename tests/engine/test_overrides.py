@@ -529,3 +529,27 @@ def test_overridden_methods_that_call_super_keep_the_class(name, args):
     assert type(getattr(torch.Tensor, name)(x, *args)) is Own
     assert calls == [name] * 2
     assert type(getattr(torch.Tensor, name)(torch.nn.Parameter(torch.ones(2)), *args)) is torch.Tensor
+
+
+def test_functions_in_python_are_offered_before_their_types_are_checked():
+    class Answer(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    with Answer():
+        assert torch.split(None, [2]) == "split"
+        assert torch._C._nn._parse_to("cpu") == "_parse_to"
+    with pytest.raises(TypeError, match=r"split\(\): argument 'tensor' \(position 1\) must be Tensor, not NoneType"):
+        torch.split(None, [2])
+
+
+def test_sums_of_symbols_can_be_overridden():
+    class Number:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, args
+
+    number = Number()
+    assert torch.sym_sum([1, number]) == ("sym_sum", ([1, number],))
+    assert torch.sym_sum(number) == ("sym_sum", (number,))
+    assert torch.sym_sum([1, 2]) == 3

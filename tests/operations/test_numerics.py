@@ -477,3 +477,11 @@ def test_the_absolute_value_of_complex_numbers_is_written_to_complex_and_real_te
 def test_integration_along_missing_dimensions(function, x):
     with pytest.raises(IndexError, match="Dimension out of range"):
         function(torch.ones(3, 3), x, dim=5)
+
+
+def test_histograms_in_a_space_without_dimensions():
+    for shape in ((3, 0), (2, 3, 0), (0, 0)):
+        counts, edges = torch.histogramdd(torch.rand(shape), bins=[], weight=torch.ones(shape[:-1]))
+        assert counts.tolist() == 0 and edges == ()
+        assert torch.histogramdd(torch.rand(shape), bins=2, density=True).hist.isnan()
+    assert torch.histogramdd(torch.rand(0, 2), bins=2).hist.tolist() == [[0, 0], [0, 0]]

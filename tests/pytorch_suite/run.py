@@ -85,7 +85,9 @@ def _compare(suite: Path, file: str, required: float) -> int:
 def _kind(record: Record) -> str:
     """Classify a failure."""
     message, outcome = record.get("message", ""), record["outcome"]
-    if outcome == "missing" and re.search(r"\.test_(Tensor|torch)__(?!_)", record["test"]):  # generated for a private function
+    if outcome == "missing" and re.search(
+        r"\.test_(Tensor|torch)_(nn_functional_)?_(?!_)", record["test"]
+    ):  # generated for a private function
         return "private name"
     if outcome in ("timeout", "crash", "missing", "on purpose"):
         return outcome

@@ -341,7 +341,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if weight is not None and weight.shape != input.shape[:-1]:
         raise _wrong_weight(input.shape, weight)
-    counts, edges = _histogram_dd(input.reshape(-1, axes), bins, range, weight, density)
+    counts, edges = _histogram_dd(input.flatten(0, -2), bins, range, weight, density)
     return _HistogramDD((counts, tuple(edges)))
 
 
@@ -363,6 +363,9 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
             f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} "
             f"elements, but got {len(range)}"
         )
+    if not bins:  # PyTorch counts no points in a space without dimensions
+        counts = points.new_zeros(())
+        return counts / counts if density else counts, []
     edges, places, inside = [], [], None
     for axis, spec in enumerate(bins):
         column = points[:, axis].contiguous()

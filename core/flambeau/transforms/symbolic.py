@@ -132,6 +132,8 @@ def sym_sum(*args: Any) -> Any:
         6
     """
     terms = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    if has_torch_function(terms):
+        return handle_torch_function(sym_sum, terms, *args)
     return functools.reduce(operator.add, terms, 0)
 
 

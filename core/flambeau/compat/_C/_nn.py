@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau as torch
 
+from ...engine.calls.overriding import wrap_torch_function
 from ...engine.calls.wrappers import is_native
 
 __all__ = ["_parse_to", "pad_sequence"]
@@ -19,6 +20,7 @@ def __getattr__(name: str) -> Any:
     return function
 
 
+@wrap_torch_function(lambda *args, **kwargs: (*args, *kwargs.values()))
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """Parse the arguments of `Tensor.to`; return (device, dtype, non_blocking, memory_format).
 

@@ -26,7 +26,7 @@ from ..tensors.tensor import Tensor
 from . import outputs
 from .arguments import all_arguments, check_source, direct_conditions, exact_type_conditions, number_lines, types_of
 from .codegen import NAMESPACE, lazy_function
-from .facts import declare
+from .facts import COMPILED, declare, facts_of
 from .overriding import PUBLISHED, offer_function
 from .record import Operation, Out
 from .signatures import NUMPY_NAMES, add_out, declarations, packed, passed_on, signature_of, with_numpy_names
@@ -181,8 +181,14 @@ def _overridable_source(name: str, body: Callable[..., Any], key: str, has_out: 
         offer=f"offer_{key}({parts.packed}, {'out' if has_out else None})",
         check=parts.check,
         exceptions=parts.numpy_name_lines,
-        check_types=[parts.check] if exact_types else [],
+        check_types=[parts.check] if exact_types and not _is_python_function(name) else [],
     )
+
+
+def _is_python_function(name: str) -> bool:
+    """Whether PyTorch implements the function in Python: it then offers calls before it checks the types of arguments."""
+    facts = facts_of(name)
+    return facts is not None and bool(facts.home) and facts.home not in COMPILED
 
 
 def _method_source(name: str, body: Callable[..., Any], key: str, has_out: bool) -> str:

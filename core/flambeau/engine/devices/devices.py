@@ -109,16 +109,6 @@ class device:
     def __exit__(self, *exception: object) -> None:
         _default.set(self._tokens.pop())
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        from functools import wraps
-
-        @wraps(function)
-        def on_this_device(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return on_this_device
-
 
 def _type_name(value: object) -> str:
     return type(value).__name__

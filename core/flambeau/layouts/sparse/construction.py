@@ -10,6 +10,7 @@ import flambeau as torch
 
 from ...engine.calls.node_names import with_grad_fn
 from ...engine.tensors.tensor import Tensor
+from ..subclasses.tensor_types import checked_device
 from . import invariants
 from .layouts import empty_coo
 from .tensors import LAYOUTS, build
@@ -106,8 +107,12 @@ def sparse_coo_tensor(
     return _finished(result, requires_grad)
 
 
-def new_coo(name: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Any:
-    """Create a COO tensor from the arguments of a legacy constructor: `(indices, values, size)`, or a size as ints or a tuple."""
+def new_coo(name: str, args: tuple[Any, ...], dtype: Any, device: Any, own: Any) -> Any:
+    """Create a COO tensor from the arguments of a legacy constructor: `(indices, values, size)`, or a size as ints or a tuple.
+
+    `own` is the device of the constructor; `device` may be another one of the same type, or None.
+    """
+    device = checked_device(device, own, ())
     if args and isinstance(args[0], Tensor) and len(args) > 1:
         indices, values, *shape = args
         return sparse_coo_tensor(indices, values, *shape, device=device)

@@ -24,6 +24,7 @@ from .tensors import (
     batch_of,
     become,
     build,
+    check_castable,
     detached,
     gather,
     implements,
@@ -207,6 +208,7 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         return become(self, add(snapshot(self), other, alpha=alpha))
     if self.shape != other.shape:
         return _dense_plus_sparse(self, other, alpha)  # raises RuntimeError: the shapes differ
+    check_castable(torch.result_type(self, other), self.dtype)
     other = other if other._array.layout == "sparse_coo" else to_coo(other)
     values, indices = values_of(other), indices_of(other)
     values = (values if alpha == 1 else values * alpha).to(self.dtype)
@@ -312,7 +314,9 @@ def _mul_(self: Any, other: Any) -> Any:
     if isinstance(self, SparseTensor):
         _check_not_leaf(self)
         return become(self, mul(snapshot(self), other))
-    return self.copy_(to_dense(mul(self, other)))
+    product = mul(self, other)
+    check_castable(product.dtype, self.dtype)
+    return self.copy_(to_dense(product))
 
 
 def _division(name: str) -> Callable[..., Any]:
@@ -505,7 +509,7 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
     """Call the legacy constructor of COO tensors of this dtype: `new(indices, values, size)` or `new(*size)`."""
     if self._array.layout != "sparse_coo":
         raise RuntimeError(f"new(): not supported for tensors in layout {self.layout}")
-    return new_coo("new", args, self.dtype, device or self.device)
+    return new_coo("new", args, self.dtype, device, self.device)
 
 
 @implements("__deepcopy__")

@@ -46,8 +46,7 @@ class SparseType(type):
         if cls.device_type == "cuda":
             if not cuda_runtime.is_available():
                 raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
-            device = "cuda" if device is None else device
-        return new_coo(cls.__name__, args, cls.dtype, device)
+        return new_coo(cls.__name__, args, cls.dtype, device, cls.device_type)
 
     @property
     def spelled(cls) -> str:

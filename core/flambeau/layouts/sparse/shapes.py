@@ -249,10 +249,16 @@ def _sliced(input: Any, dim: int, chosen: slice) -> Any:
     return narrow_copy(input, dim, start, max(stop - start, 0))
 
 
-@implements("narrow")
+@implements()
+def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+    return narrow_copy(input, wrapped_dims(dim, input.ndim)[0], start, length)
+
+
+@implements()
 def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     input = _require_coo("narrow_copy", input)
-    (dim,) = wrapped_dims(dim, input.ndim)
+    if not 0 <= dim < input.ndim:
+        raise RuntimeError(f"Dimension {dim} out of range. Expecting 0 <= dim < {input.ndim}.")
     if length < 0 or start < 0 or start + length > input.shape[dim]:
         raise RuntimeError(
             f"Invalid range to narrow. range(start, start+length) = range({start}, {start + length}) must be a subset of "

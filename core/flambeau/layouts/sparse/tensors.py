@@ -75,11 +75,12 @@ def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
     return register
 
 
+_QUERIES = names(kind=Kind.QUERY)
 _NEED_NO_ELEMENTS = (
     "shape", "size", "dim", "ndim", "ndimension", "nelement", "dtype", "device", "itemsize", "element_size", "is_cpu", "is_cuda",
     "is_leaf", "requires_grad", "grad", "grad_fn", "output_nr", "retain_grad", "retains_grad", "register_hook",
     "register_post_accumulate_grad_hook", "__len__", "requires_grad_", "detach_", "grad_dtype",
-    *names(kind=Kind.QUERY) & vars(Tensor).keys(),
+    *_QUERIES & vars(Tensor).keys(),
 )  # fmt: skip
 
 
@@ -197,8 +198,9 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     operation = name if name in IMPLEMENTATIONS else unaliased(name)
     if operation in IMPLEMENTATIONS:
         return IMPLEMENTATIONS[operation](*args, **kwargs)
-    if name in _NEED_NO_ELEMENTS:  # the call is `Tensor.name(sparse)`
-        return getattr(Tensor, name)(*args, **kwargs)
+    if name in _NEED_NO_ELEMENTS or name in _QUERIES:  # the call is `Tensor.name(sparse)`, or `torch.name(sparse, sparse)`
+        with DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
     if is_inplace(name) and (name[:-1] in IMPLEMENTATIONS or keeps_zeros(name, args, kwargs)):
         return _in_place(
             IMPLEMENTATIONS.get(name[:-1]) or partial(_apply_to_values, PUBLIC[name[:-1]], coalesce=False), *args, **kwargs
@@ -253,10 +255,18 @@ def _apply_to_values(func: Any, *args: Any, **kwargs: Any) -> Any:
 def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function with `self`, and replace `self` by the result, in-place."""
     if not isinstance(self, SparseTensor):
-        return self.copy_(function(self, *args, **kwargs))
+        result = function(self, *args, **kwargs)
+        check_castable(result.dtype, self.dtype)
+        return self.copy_(result)
     if self._requires_grad and self._node is None and torch.is_grad_enabled():
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     return become(self, function(snapshot(self), *args, **kwargs))
+
+
+def check_castable(result: torch.dtype, target: torch.dtype) -> None:
+    """Raise RuntimeError if a result with the dtype `result` cannot be written to a tensor with the dtype `target`."""
+    if not torch.can_cast(result, target):
+        raise cast_error(result, target)
 
 
 def snapshot(self: SparseTensor) -> SparseTensor:
@@ -271,8 +281,7 @@ def become(self: SparseTensor, result: Any) -> SparseTensor:
     if not isinstance(result, SparseTensor):
         raise RuntimeError(f"cannot store a result in layout {result.layout} in a tensor in layout {self.layout}")
     if result.dtype is not self.dtype:
-        if not torch.can_cast(result.dtype, self.dtype):
-            raise cast_error(result.dtype, self.dtype)
+        check_castable(result.dtype, self.dtype)
         result = result.to(self.dtype)
     if result is not self:
         self._array, self._node = result._array, result._node

@@ -27,7 +27,9 @@ from ...operations.creation.from_data import from_data
 from ...operations.creation.from_shape import empty
 from ...storage import TypedStorage, UntypedStorage
 
-__all__ = ["TENSOR_TYPES", "as_subclass", "construct", "construct_as", "set_default_tensor_type", "tensor_type"]
+__all__ = [
+    "TENSOR_TYPES", "as_subclass", "checked_device", "construct", "construct_as", "set_default_tensor_type", "tensor_type",
+]  # fmt: skip
 
 
 class TensorType(type):
@@ -64,7 +66,7 @@ class TensorType(type):
         cls.require()
         given = kwargs.pop("device", None)
         args = _from_keyword(cls.__name__, args, kwargs)
-        return construct_as(cls.dtype, _checked_device(given, cls.device_type, args), args)
+        return construct_as(cls.dtype, checked_device(given, cls.device_type, args), args)
 
     def require(cls) -> None:
         """Raise TypeError if this is a CUDA type and CUDA is not available."""
@@ -117,7 +119,7 @@ def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]
     return (Size(value),) if name == "size" else (value,)
 
 
-def _checked_device(given: Any, own: Any, args: Sequence[Any], constructor: str = "constructor") -> Any:
+def checked_device(given: Any, own: Any, args: Sequence[Any], constructor: str = "constructor") -> Any:
     """Return the device of the tensor that a legacy constructor creates from `args`: `given`, by default `own`.
 
     Raises:
@@ -140,7 +142,7 @@ def _checked_device(given: Any, own: Any, args: Sequence[Any], constructor: str 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
     """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
     args = _from_keyword(cls.__name__, args, unknown)
-    place = _checked_device(device, _default_type.device_type, args)
+    place = checked_device(device, _default_type.device_type, args)
     if len(args) == 1 and isinstance(args[0], Tensor):
         result = _aliased(args[0])
     else:
@@ -245,7 +247,7 @@ def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """
     given = options.pop("device", None)
     args = _from_keyword("new", args, options)
-    return construct_as(self.dtype, _checked_device(given, self.device, args, "new"), args)
+    return construct_as(self.dtype, checked_device(given, self.device, args, "new"), args)
 
 
 def set_default_dtype(d: dtype, /) -> None:

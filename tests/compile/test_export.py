@@ -625,3 +625,23 @@ def test_traced_vmap_calls_each_member():
             make_fx(function)(x, *((0.5, True) if function.__name__ == "dropout" else ()))
     with pytest.raises(RuntimeError, match="empty"):
         make_fx(torch.vmap(torch.sin))(x[:0])
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x, x * 2
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return -first
+
+
+def test_functions_that_return_an_input():
+    class Model(nn.Module):
+        def forward(self, x):
+            same, double = Reversed.apply(x)
+            return same * 3, double, same
+
+    program = export(Model(), (torch.ones(2),)).module()
+    assert [y.tolist() for y in program(torch.tensor([2.0, 3.0]))] == [[6, 9], [4, 6], [2, 3]]

@@ -257,6 +257,37 @@ def test_a_trace_keeps_hooks_sizes_and_derivatives():
         traced(3)
 
 
+class Unchanged(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
+
+
+apply_tripled, apply_unchanged = Tripled.apply, Unchanged.apply
+
+
+@pytest.mark.parametrize(
+    "function", [apply_unchanged, lambda x: apply_unchanged(x), lambda x: apply_unchanged(apply_tripled(x)), apply_tripled]
+)
+def test_traces_keep_functions_whose_apply_was_looked_up_before(function):
+    traced = torch.jit.trace(function, torch.ones(1))
+    x, y = (torch.tensor([2.0, 3.0], requires_grad=True) for _ in range(2))
+    assert torch.equal(traced(x), function(y))
+    traced(x).sum().backward()
+    function(y).sum().backward()
+    assert torch.equal(x.grad, y.grad)
+
+
+def test_a_trace_inside_a_traced_function():
+    inner = torch.jit.trace(apply_unchanged, torch.ones(1))
+    outer = torch.jit.trace(lambda x: inner(x) + apply_tripled(x), torch.ones(1))
+    assert outer(torch.tensor([1.0, 2.0])).tolist() == [4, 8]
+
+
 def test_a_copied_trace_uses_its_own_parameters():
     traced = torch.jit.trace(nn.Sequential(torch.jit.script(nn.Linear(2, 1))), torch.ones(1, 2))
     copied = copy.deepcopy(traced)

@@ -756,3 +756,29 @@ def test_warnings_about_the_context():
         y = ScaledCopy.apply(torch.ones(1, requires_grad=True))
     with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated"):
         y.backward()
+
+
+class Identity(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+def test_modes_receive_the_view_that_an_identity_returns():
+    names = []
+
+    class Log(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(2, requires_grad=True)
+    with Log():
+        y = Identity.apply(x)
+    assert names == ["view_as"] and y._base is x
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2]

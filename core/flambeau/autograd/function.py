@@ -12,8 +12,9 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..engine.calls.overriding import has_torch_function
 from ..engine.devices.state import state
 from ..engine.tape import engine
 from ..engine.tape.grad_mode import grad_flag, is_grad_enabled, no_grad
@@ -171,6 +172,8 @@ class Function(FunctionCtx):
 
     generate_vmap_rule = False  # whether vmap batches the operations inside forward and backward instead of calling `vmap`
     boxed_grads_call = False  # whether backward takes its gradients as one list, from which it may remove them to free memory
+    # Set while a trace records calls: it returns the outputs of `cls.apply(*args, **kwargs)`, or NotImplemented.
+    _recorder: ClassVar[Callable[[type[Function], tuple[Any, ...], dict[str, Any]], Any] | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -222,6 +225,10 @@ class Function(FunctionCtx):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the operation and record it for backward."""
+        if Function._recorder is not None:
+            outputs = Function._recorder(cls, args, kwargs)
+            if outputs is not NotImplemented:
+                return outputs
         if kwargs or getattr(cls.forward, "__defaults__", None):
             args, kwargs = _positional_arguments(cls, args, kwargs)
         return _call(object.__new__(cls), args, kwargs)
@@ -535,11 +542,16 @@ def _connect_output(tensor: Tensor, is_input: bool, node: FunctionNode | None, i
     from ..engine.tensors.tensor import alias
 
     if is_input:  # return a view, because the input itself must keep its history
-        parent, tensor = tensor, alias(tensor)
-        tensor._storage = parent._storage or parent._own_storage()
+        parent = tensor
+        if has_torch_function((parent,)):
+            with no_grad():
+                tensor = parent.view_as(parent)
+        else:
+            tensor = alias(parent)
+            tensor._storage = parent._storage or parent._own_storage()
+            tensor._storage.add_view(tensor)
         if grad_flag.get():
             tensor._view = (parent, None, (), IN_CUSTOM_FUNCTION)
-        tensor._storage.add_view(tensor)
     elif tensor._view is not None and node is not None and not constant:
         tensor._view = (tensor._view[0], None, (), IN_CUSTOM_FUNCTION)
     if node is not None and constant:

@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import MethodType
 from typing import Any
 
 import flambeau as torch
@@ -181,20 +180,19 @@ class TraceRecording(Recording):
 @contextmanager
 def _recording_functions(recording: TraceRecording) -> Iterator[None]:
     """Record each call of a user-defined `autograd.Function` as a single call, so that the trace keeps its backward."""
-    cls: Any = torch.autograd.Function
-    former = vars(cls)["apply"]
-
-    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        return recording.called(MethodType(former.__func__, cls), args, kwargs)
-
     if torch._C._get_tracing_state() is not None:  # graphs that programs inspect contain operators only
         yield
         return
-    cls.apply = classmethod(apply)
+
+    def record_call(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return recording.called(cls.apply, args, kwargs) if current_recording() is recording else NotImplemented
+
+    function: Any = torch.autograd.Function
+    former, function._recorder = function._recorder, record_call
     try:
         yield
     finally:
-        cls.apply = former
+        function._recorder = former
 
 
 def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -51,6 +51,25 @@ def test_code_of_an_archive_runs(tmp_path):
     assert net(torch.tensor([-1.0, 2.0])).tolist() == [12.0] and isinstance(net, torch.jit.ScriptModule)
 
 
+@pytest.mark.parametrize("start", ["", "0, "])
+def test_tensors_annotated_as_numbers(start, tmp_path):
+    """PyTorch's traces contain sizes as tensors."""
+    statements = f"""_0 = ops.prim.NumToTensor(torch.size(x, 0))
+    y = torch.arange({start}annotate(number, _0), dtype=None, layout=None, device=torch.device("cpu"), pin_memory=False)
+    return y"""
+    net = torch.jit.load(archive(tmp_path / "net.pt", statements))
+    assert net(torch.ones(3)).tolist() == [0, 1, 2]
+
+
+def test_packed_sequences_in_an_archive(tmp_path):
+    statements = """lengths = torch.arange(2, 0, -1)
+    data, sizes = torch._pack_padded_sequence(x, lengths, False)
+    padded, _0 = torch._pad_packed_sequence(torch.mul(data, 2), sizes, False, -1., 3)
+    return padded"""
+    net = torch.jit.load(archive(tmp_path / "net.pt", statements))
+    assert net(torch.tensor([[1.0, 2.0], [3.0, 9.0]])).tolist() == [[2, 4], [6, -1], [-1, -1]]
+
+
 @pytest.mark.parametrize("expression", [
     "open('f')", "x.__class__", "x.numpy()", "getattr(x, 'numpy')", "self.__class__", "self.load_state_dict", "torch.load('f')",
     "torch.hub.load('f')", "torch.__builtins__()", "ops.prim.exec('1')", "__import__('os')", "(lambda: x)()", "{y for y in x}",

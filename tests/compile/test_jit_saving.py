@@ -594,3 +594,28 @@ def test_layers_made_of_several_operators(layer, shape):
 def test_a_softmin_without_a_dimension_is_refused():
     with pytest.raises(RuntimeError, match="softmin cannot be written"):
         saved(torch.jit.script(nn.Softmin()))
+
+
+class Packing(nn.Module):
+    def __init__(self, kind, batch_first, enforce_sorted, with_state):
+        super().__init__()
+        self.layer = kind(2, 3, num_layers=2, bidirectional=True, batch_first=batch_first)
+        self.batch_first, self.enforce_sorted, self.with_state = batch_first, enforce_sorted, with_state
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, self.batch_first, self.enforce_sorted)
+        h = x.new_ones(4, lengths.size(0), 3)
+        state = (h, h) if isinstance(self.layer, nn.LSTM) else h
+        output, _ = self.layer(packed, state if self.with_state else None)
+        return nn.utils.rnn.pad_packed_sequence(output, self.batch_first)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("options", [(True, False, False), (False, True, True), (False, True, False)])
+def test_traces_of_packed_sequences_take_other_lengths_and_batches(kind, options):
+    module = Packing(kind, *options)
+    traced = torch.jit.trace(module, (torch.ones(3, 3, 2), torch.tensor([3, 2, 1])))
+    x, lengths = torch.rand(4, 4, 2), torch.tensor([4, 4, 2, 1])
+    for call in (traced, saved(traced)):
+        for result, expected in zip(call(x, lengths), module(x, lengths), strict=True):
+            torch.testing.assert_close(result, expected)

@@ -54,6 +54,7 @@ _SUBSTITUTIONS = [
         r"torch\.(_validate_sparse_compressed_tensor_args)\(",
         "__import__('standins').maybe('torch.\\g<1>')(",
     ),
+    ("test/test_module_init.py", r"namespace\.modules\.__all__", "getattr(getattr(namespace, 'modules', None), '__all__', ())"),
     # Functions are chosen by the name of their first argument instead of its annotation.
     (
         "test/test_fx.py",

@@ -199,6 +199,8 @@ NAMES: dict[str, tuple[str, str]] = {
     "_grouped_mm": ("", "transformers, torchao, torchtitan"),
     "_log_softmax": (_FUNCTIONS, "decompositions outside of PyTorch"),
     "_nested_view_from_buffer": ("flambeau.layouts.nested.construction", "tensordict"),
+    "_pack_padded_sequence": ("flambeau_nnlib.nn.utils.rnn", "TorchScript archives"),
+    "_pad_packed_sequence": ("flambeau_nnlib.nn.utils.rnn", "TorchScript archives"),
     "_sample_dirichlet": ("flambeau.operations.sampling", "copies of PyTorch's distributions"),
     "_scaled_mm": ("", "torchao, vllm"),
     "_segment_reduce": (_FUNCTIONS, "torch-geometric"),

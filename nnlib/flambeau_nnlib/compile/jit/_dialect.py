@@ -312,7 +312,9 @@ class _Translator:
         if name == "fork" and len(node.args) == 1 and isinstance(node.args[0], ast.Name):
             return ast.Call(self.constant(fork), [ast.Name(self.forked(node.args[0].id), ast.Load())], [])
         if name in ("annotate", "unchecked_cast") and len(node.args) == 2:
-            return self.expression(node.args[1])
+            value = self.expression(node.args[1])
+            is_number = isinstance(node.args[0], ast.Name) and node.args[0].id == "number"
+            return ast.Call(self.constant(_number), [value], []) if is_number else value
         if name == "uninitialized" and len(node.args) == 1:
             return ast.Constant(None)
         if name == "isinstance" and len(node.args) == 2:
@@ -326,6 +328,11 @@ class _Translator:
         if name in _BUILTINS:
             return ast.Call(self.constant(_BUILTINS[name]), [self.expression(argument) for argument in node.args], [])
         return self.refuse(node, f"a call of {name!r}")
+
+
+def _number(value: Any) -> Any:
+    """Convert a 0-d tensor to a number: traces annotate tensors as numbers where an operator takes a number."""
+    return value.item() if isinstance(value, torch.Tensor) else value
 
 
 def is_property(name: str) -> bool:

@@ -504,5 +504,5 @@ def _printed(value: Any, name: str) -> str:
     if isinstance(value, torch.Tensor):
         return "<Tensor>"
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
     return repr(value)

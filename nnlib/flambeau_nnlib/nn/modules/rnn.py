@@ -202,8 +202,13 @@ class RNNBase(Module):
         data, batch_sizes, sorted_indices, unsorted_indices = input
         self._check_input(data, 2)
         state = None if state is None else permute_batch(state, sorted_indices)
-        sizes = batch_sizes.tolist()
-        output, state = self._run_layers(data, self._initial_state(data, state, sizes[0]), sizes)
+        if has_torch_function((data,)):
+            batch = torch.repeat_interleave(batch_sizes[:1]).size(0)  # unlike a value, a size is computed again in graphs
+            output, *final = self._call_function(data, self._initial_state(data, state, batch), batch_sizes)
+            state = tuple(final)
+        else:
+            sizes = batch_sizes.tolist()
+            output, state = self._run_layers(data, self._initial_state(data, state, sizes[0]), sizes)
         packed = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
         return packed, permute_batch(state, unsorted_indices)
 
@@ -213,14 +218,15 @@ class RNNBase(Module):
         dropout = self.dropout if self.training else 0.0
         return rnn_layers(self.mode, input, state, weights, self._num_directions, dropout, batch_sizes)
 
-    def _call_function(self, input: Tensor, state: State) -> Any:
+    def _call_function(self, input: Tensor, state: State, batch_sizes: Tensor | None = None) -> Any:
         """Run all layers by one call of `torch.rnn_tanh`, `torch.rnn_relu`, `torch.lstm` or `torch.gru`."""
         function = getattr(recurrence, self.mode.lower())
         weights = [weight for weight in self._flat_weights if weight is not None]
         first = state if self.mode == "LSTM" else state[0]
-        return function(
-            input, first, weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first
-        )
+        settings = weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
+        if batch_sizes is not None:
+            return function(input, batch_sizes, first, *settings)
+        return function(input, first, *settings, self.batch_first)
 
     def _weights(self, index: int) -> LayerWeights:
         """Return the weights of a layer and direction."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import open_to_overrides
+from flambeau.extension import declare, open_to_overrides
 
 __all__ = [
     "PackedSequence",
@@ -171,23 +171,31 @@ def pack_padded_sequence(
     """
     lengths = torch.as_tensor(lengths, dtype=torch.int64)
     sorted_indices = None
+    if not enforce_sorted:
+        _check_lengths(input.transpose(0, 1) if batch_first else input, lengths)
+        lengths, sorted_indices = torch.sort(lengths, descending=True)
+        sorted_indices = sorted_indices.to(input.device)
+        input = input.index_select(0 if batch_first else 1, sorted_indices)
+    data, batch_sizes = _pack_padded_sequence(input, lengths, batch_first)
+    return PackedSequence(data, batch_sizes, sorted_indices)
+
+
+@declare(
+    "_pack_padded_sequence", schema="_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)"
+)
+def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """Return the data and the batch sizes of the packed batch; the lengths must be sorted.  Graphs contain this operator."""
     if batch_first:
         input = input.transpose(0, 1)
     _check_lengths(input, lengths)
-    if enforce_sorted:
-        if (lengths[1:] > lengths[:-1]).any():
-            raise RuntimeError(
-                "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-                "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement "
-                "if you do not need ONNX exportability."
-            )
-    else:
-        lengths, sorted_indices = torch.sort(lengths, descending=True)
-        sorted_indices = sorted_indices.to(input.device)
-        input = input.index_select(1, sorted_indices)
+    if (lengths[1:] > lengths[:-1]).any():
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement "
+            "if you do not need ONNX exportability."
+        )
     is_step = torch.arange(int(lengths[0])).unsqueeze(1) < lengths
-    data = input[: is_step.shape[0]][is_step.to(input.device)]
-    return PackedSequence(data, is_step.sum(1), sorted_indices)
+    return input[: is_step.shape[0]][is_step.to(input.device)], is_step.sum(1)
 
 
 def _check_lengths(input: Tensor, lengths: Tensor) -> None:
@@ -242,15 +250,27 @@ def pad_packed_sequence(
             "Expected total_length to be at least the length of the longest sequence in input, "
             f"but got total_length={total_length} and max sequence length being {longest}"
         )
-    batch = int(batch_sizes[0])
-    is_step = torch.arange(batch) < batch_sizes.unsqueeze(1)
-    lengths = is_step.sum(0)
-    padded = data.new_full((total_length, batch, *data.shape[1:]), padding_value)
-    padded[:longest][is_step.to(data.device)] = data
+    padded, lengths = _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length)
     if unsorted_indices is not None:
-        padded = padded.index_select(1, unsorted_indices)
+        padded = padded.index_select(0 if batch_first else 1, unsorted_indices)
         lengths = lengths[unsorted_indices.cpu()]
-    return (padded.transpose(0, 1) if batch_first else padded), lengths
+    return padded, lengths
+
+
+@declare(
+    "_pad_packed_sequence",
+    schema="_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, SymInt total_length)"
+    " -> (Tensor, Tensor)",
+)
+def _pad_packed_sequence(
+    data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
+) -> tuple[Tensor, Tensor]:
+    """Return the padded batch, of `total_length` steps, and the lengths.  Graphs contain this operator."""
+    longest, batch = batch_sizes.size(0), int(batch_sizes[0])
+    is_step = torch.arange(batch) < batch_sizes.unsqueeze(1)
+    padded = data.new_full((max(total_length, longest), batch, *data.shape[1:]), padding_value)
+    padded[:longest][is_step.to(data.device)] = data
+    return (padded.transpose(0, 1) if batch_first else padded), is_step.sum(0)
 
 
 def pad_sequence(
@@ -345,4 +365,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
+_OPERATORS = ("_pack_padded_sequence", "_pad_packed_sequence")
 open_to_overrides(globals(), ("pad_sequence",))
+open_to_overrides(globals(), _OPERATORS, native=_OPERATORS, module="flambeau")

@@ -784,36 +784,6 @@ def test_triangular_solve_without_entries_is_nan(unitriangular: bool) -> None:
     assert torch.triangular_solve(torch.ones(2, 1), matrix, unitriangular=unitriangular).solution.isnan().all()
 
 
-WRITES = {
-    "add_": lambda dense, sparse: dense.add_(sparse),
-    "+=": lambda dense, sparse: dense.__iadd__(sparse),
-    "sub_": lambda dense, sparse: dense.sub_(sparse, alpha=2),
-    "mul_": lambda dense, sparse: dense.mul_(sparse),
-    "addmm_": lambda dense, sparse: dense.addmm_(sparse, torch.ones(2, 2)),
-}
-
-
-@pytest.mark.parametrize("write", WRITES)
-@pytest.mark.parametrize("dtypes", [(torch.int32, torch.float32), (torch.bool, torch.int64), (torch.float32, torch.complex64)])
-def test_a_dense_tensor_refuses_sparse_results_of_another_category(write, dtypes):
-    dense, sparse = torch.ones(2, 2, dtype=dtypes[0]), torch.eye(2, dtype=dtypes[1]).to_sparse()
-    with pytest.raises(RuntimeError, match="expected|can't be cast|not implemented|must have the same dtype"):
-        WRITES[write](dense, sparse)
-    assert (dense == 1).all()
-
-
-def test_a_dense_tensor_takes_sparse_results_of_another_precision():
-    assert torch.ones(2, 2).add_(torch.eye(2, dtype=torch.float64).to_sparse()).tolist() == [[2, 1], [1, 2]]
-    assert torch.ones(2, 2, dtype=torch.int32).add_(torch.eye(2, dtype=torch.int64).to_sparse()).dtype is torch.int32
-
-
-def test_common_dtypes_and_sizes_of_sparse_tensors():
-    s = torch.eye(2).to_sparse()
-    assert torch.result_type(s, 1j) is torch.complex64
-    assert torch.result_type(torch.ones(2, dtype=torch.float64), s) is torch.float64
-    assert torch.is_same_size(s, s) and torch.is_same_size(s, torch.ones(2, 2)) and not torch.is_same_size(s, torch.ones(2))
-
-
 @pytest.mark.parametrize("dim", [2, -1])
 def test_narrow_copy_of_sparse_tensors_takes_dimensions_from_the_front(dim):
     with pytest.raises(RuntimeError, match=f"Dimension {dim} out of range"):

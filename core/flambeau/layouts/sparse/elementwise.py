@@ -111,7 +111,7 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Any:
     if not isinstance(input, SparseTensor):
         return _dense_plus_sparse(input, other, alpha)
     if isinstance(other, SparseTensor):
-        adjoints = (lambda gradient: gradient, lambda gradient: _scaled(gradient, alpha.conjugate()))
+        adjoints = (lambda gradient: gradient, lambda gradient: _scaled(gradient, alpha.conjugate(), gradient.dtype))
         return apply_linear(lambda first, second: _sum(first, second, alpha), adjoints, input, other)
     if input._array.layout != "sparse_coo" and isinstance(other, Tensor) and other.shape == input.shape:
         return to_dense(input, masked=None) + other * alpha
@@ -126,22 +126,22 @@ def _dense_plus_sparse(input: Any, other: SparseTensor, alpha: Any) -> Tensor:
             f"add: expected 'self' and 'other' to have same size, but self has size {list(input.shape)} while other has size "
             f"{list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
         )
-    dense = to_dense(other, masked=None)
-    return input + (dense if alpha == 1 else dense * alpha)
+    return torch.add(input, to_dense(other, masked=None), alpha=alpha)
 
 
-def _scaled(value: Any, alpha: Any) -> Any:
-    return value if alpha == 1 else value * alpha
+def _scaled(values: Any, alpha: Any, dtype: torch.dtype) -> Any:
+    """Return `alpha * values`, computed in `dtype`, the common dtype of a sum: -1 times an unsigned integer may be negative."""
+    return values if alpha == 1 else (values.to(dtype) * alpha).to(dtype)
 
 
 def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     if first.shape != second.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}")
-    layout = first._array.layout
+    layout, dtype = first._array.layout, torch.promote_types(first.dtype, second.dtype)
+    scaled = _scaled(values_of(second), alpha, dtype)
     if layout == "sparse_coo" and not (nnz_of(first) and nnz_of(second)):
-        rest = first if nnz_of(first) else like(second._array, _scaled(values_of(second), alpha))
-        return rest.to(torch.promote_types(first.dtype, second.dtype), copy=True)
-    scaled = _scaled(values_of(second), alpha)
+        rest = first if nnz_of(first) else like(second._array, scaled)
+        return rest.to(dtype, copy=True)
     if same_indices(first._array, second._array):
         result = like(first._array, values_of(first) + scaled)
         result._array.coalesced = first._array.coalesced and second._array.coalesced
@@ -193,6 +193,7 @@ def _radd(self: Any, other: Any) -> Any:
 
 @implements("__isub__", grad_fn="SubBackward0")
 def sub(input: Any, other: Any, alpha: Any = 1) -> Any:
+    _check_difference(input, other, alpha)
     return add(input, other, alpha=-alpha)
 
 
@@ -208,10 +209,11 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         return become(self, add(snapshot(self), other, alpha=alpha))
     if self.shape != other.shape:
         return _dense_plus_sparse(self, other, alpha)  # raises RuntimeError: the shapes differ
-    check_castable(torch.result_type(self, other), self.dtype)
+    common = torch.result_type(self, other)
+    check_castable(common, self.dtype)
     other = other if other._array.layout == "sparse_coo" else to_coo(other)
     values, indices = values_of(other), indices_of(other)
-    values = (values if alpha == 1 else values * alpha).to(self.dtype)
+    values = _scaled(values, alpha, common).to(self.dtype)
     if len(indices) == 1:
         return self.index_add_(0, indices[0], values)
     return self.index_put_(tuple(indices.unbind(0)), values, accumulate=True) if len(indices) else self.add_(values.sum(0))
@@ -219,7 +221,14 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 @implements("sub_", "subtract_")
 def _sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    _check_difference(self, other, alpha)
     return add_(self, other, alpha=-alpha)
+
+
+def _check_difference(input: Any, other: Any, alpha: Any) -> None:
+    """Raise the errors of dense tensors of these dtypes: bools have no difference."""
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        torch.sub(torch.empty(0, dtype=input.dtype), torch.empty(0, dtype=other.dtype), alpha=alpha)
 
 
 def _check_not_leaf(self: SparseTensor) -> None:

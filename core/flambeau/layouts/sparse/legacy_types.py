@@ -43,9 +43,8 @@ class SparseType(type):
         >>> torch.sparse.FloatTensor(torch.tensor([[0, 2]]), torch.tensor([3.0, 4.0]), torch.Size([3])).to_dense()
         tensor([3., 0., 4.])
         """
-        if cls.device_type == "cuda":
-            if not cuda_runtime.is_available():
-                raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
+        if cls.device_type == "cuda" and not cuda_runtime.is_available():
+            raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
         return new_coo(cls.__name__, args, cls.dtype, device, cls.device_type)
 
     @property

@@ -30,7 +30,7 @@ HOME_MODULES: dict[str, dict[str, str]] = {
     "flambeau_nnlib.compat.unsupported": {"torch.distributed.pipelining._IR": "pipeline"},
     "flambeau_nnlib.distributed.world": {"torch.distributed.distributed_c10d": "GroupName"},
     "torch": {
-                "torch.autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
+        "torch.autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
         "torch.functional": "broadcast_shapes",
     },
     "torch._C.tags": {"torch": "Tag"},

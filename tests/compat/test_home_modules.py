@@ -143,6 +143,29 @@ print([name for name, data in json.load(sys.stdin).items() if pickle.loads(data.
     assert run(program, input=json.dumps(PICKLES)) == "[]\n"
 
 
+def test_pickles_of_tensors_contain_pytorchs_names() -> None:
+    program = """
+import copy, pickle, torch
+class Labelled(torch.Tensor):
+    pass
+x = torch.arange(6.0).reshape(2, 3)
+parameter = torch.nn.Parameter(x.clone())
+noted = torch.nn.Parameter(x.clone())
+noted.note = "seen"
+kinds = dict(tensor=x, view=x.T[1:], half=x.bfloat16(), unsigned=x.to(torch.uint16), meta=x.to("meta"), sparse=x.to_sparse(),
+             csr=x.to_sparse_csr(), nested=torch.nested.nested_tensor([x[0], x[1, :2]]), parameter=parameter, noted=noted,
+             subclass=x.as_subclass(Labelled), storage=x.storage(), untyped=x.untyped_storage(), layer=torch.nn.Linear(2, 3),
+             layout=torch.sparse_coo)
+for name, value in kinds.items():
+    data = pickle.dumps(value)
+    found = pickle.loads(data)
+    if b"flambeau" in data or repr(found) != repr(value) or repr(copy.deepcopy(value)) != repr(value):
+        print(name)
+print(pickle.loads(pickle.dumps(noted)).note, pickle.loads(b"ctorch.serialization\\n_get_layout\\n(Vtorch.sparse_csr\\ntR."))
+"""
+    assert run(program) == "seen torch.sparse_csr\n"
+
+
 def test_missing_names_of_the_compiled_modules() -> None:
     program = """
 import torch

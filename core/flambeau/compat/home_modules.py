@@ -11,6 +11,7 @@ __all__ = ["HOME_MODULES"]
 # Operations declare their module as the fact `home` instead.
 HOME_MODULES: dict[str, dict[str, str]] = {
     "flambeau.compat.private_functions": {"torch": "quantize_per_*"},
+    "flambeau.compat.storage": {"torch.storage": "_load_from_bytes"},
     "flambeau.engine.values.trees": {"torch.utils._pytree": "TreeSpec LeafSpec"},
     "flambeau.layouts.sparse.cuda_types": {"torch.cuda.sparse": "*Tensor"},
     "flambeau.operations.linalg.checks": {"torch._C": "_LinAlgError"},

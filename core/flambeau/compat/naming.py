@@ -20,6 +20,7 @@ from ..engine.calls.wrappers import is_native
 from ..engine.devices.aliases import aliased_name, open_to_aliases, resolve
 from ..engine.tensors.tensor import Tensor
 from .home_modules import HOME_MODULES
+from .pickles import name_pickles_as_torch
 
 __all__ = ["name_as_torch"]
 
@@ -40,6 +41,7 @@ def name_as_torch() -> None:
         if isinstance(module, ModuleType) and name == getattr(module, "__name__", None):
             _rename(module)
     sys.meta_path.insert(0, _Finder())
+    name_pickles_as_torch()
     for result_class in named_results.CLASSES.values():
         result_class.__module__ = "torch.return_types"  # later ones are created with this name
     # PyTorch's tensors have no such method.  Libraries that find it, such as xarray, keep tensors instead of converting them to

@@ -426,6 +426,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "overrides.has_torch_function_variadic": ("", "copies of PyTorch's functions in torchvision, speechbrain"),
     "serialization.DEFAULT_PROTOCOL": ("", "monai, torch-pruning"),
     "serialization.MAP_LOCATION": ("", "lightning"),
+    "serialization._get_layout": ("flambeau.serialization.names:get_layout", "pickles of sparse tensors that PyTorch wrote"),
     "storage._load_from_bytes": ("flambeau.compat.storage", "pickles of tensors that PyTorch wrote"),
     "testing._internal.common_distributed.skip_if_lt_x_gpu": ("", "the tests of torchao"),
     "testing._internal.common_fsdp.FSDPTest": ("", "the tests of torchao, torchtitan, which it skips"),

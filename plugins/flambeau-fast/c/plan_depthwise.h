@@ -1,7 +1,8 @@
 /* Depthwise convolutions of channels-last images in inference plans.
 
-A task computes a band of rows of the output, or some channels of it.  For each vector of channels, it copies the rows of the image that a row of the output reads,
-with their padding: they stay in the L1 cache, and all windows are inside.  Each further row of the output replaces some of them. */
+A task computes a band of rows of the output, or some channels of it.  For each vector of channels, it copies the rows of the image that
+a row of the output reads, with their padding: they stay in the L1 cache, and all windows are inside.  Each further row of the output
+replaces some of them. */
 #pragma once
 
 #define WINDOWS_AT_ONCE 7 /* widths are often multiples of 7 */

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import OrderedDict
 
 import numpy as np
@@ -64,3 +66,25 @@ def test_autocast_is_a_dependency_on_its_dtype():
             with torch.autocast("cpu", dtype or torch.bfloat16, enabled=dtype is not None):
                 for _ in range(3):
                     assert compiled(torch.ones(1, 2)).dtype is (dtype or torch.float32)
+
+
+def test_a_process_for_inference_frees_compiled_modules():
+    """In a new process, in which nothing else has been imported."""
+    program = """
+import gc, weakref
+import flambeau as torch
+
+def compiled():
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+    step = torch.compile(model)
+    with torch.no_grad():
+        for _ in range(4):
+            step(torch.ones(1, 2))
+    return weakref.ref(model)
+
+models = [compiled() for _ in range(3)]
+gc.collect()
+print([model() for model in models])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[None, None, None]\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dis
 import functools
-import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from operator import is_, itemgetter
@@ -170,7 +169,7 @@ class Dependencies:
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
             self._note_container(attributes, attributes.copy())
-            if _is_optimizer(value):
+            if isinstance(value, torch.optim.Optimizer):
                 yield from self._within_groups(value.param_groups)
             has_no_hooks = isinstance(value, nn.Module) and attributes.get("_has_hooks") is False
             yield from (item for name, item in attributes.items() if not (has_no_hooks and name in value._hook_kinds))
@@ -235,12 +234,6 @@ def _same(value: Any, before: Any) -> bool:
 
 
 @functools.cache
-def _is_optimizer(value: Any) -> bool:
-    """Whether the value is an optimizer.  Their module is not imported for this: a process for inference does not need it."""
-    optimizers = sys.modules.get("flambeau_nnlib.optim.optimizer")
-    return optimizers is not None and isinstance(value, optimizers.Optimizer)
-
-
 def _is_own(cls: type) -> bool:
     return cls.__module__.partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision", "flambeau_backends", "torch")
 

@@ -91,7 +91,7 @@ NOT_COMPARED = {
     "Event Stream record_stream": "need a device with streams: tests/devices/test_cuda.py",
     "__torch_dispatch__ __array_wrap__ redispatch_function enable_reentrant_dispatch": "are PyTorch's own machinery, or NumPy's",
     "quantize_per_channel quantize_per_tensor": "raise an error: flambeau has no quantized tensors",
-    "DeviceObjType FloatType TensorType Value PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptModule kineto_available": "belong to TorchScript, files and the profiler, whose tests compare them through public functions",
+    "DeviceObjType FileCheck FloatType TensorType Value PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptModule kineto_available": "belong to TorchScript, files and the profiler, whose tests compare them through public functions",
     "indices_copy view_as_complex_copy view_as_real_copy": "are made like the other copies of views; PyTorch has no first for sparse tensors",
     "symeig graphsafe_set_state": "PyTorch removed the one, and has the other for CUDA alone",
     "__getattr__ __torch_function__ RemovableHandle": "are not called by name: test_overrides.py, test_autograd.py",

@@ -13,7 +13,7 @@ typedef struct {
     int64_t tall, wide, right, down; /* of windows, and their distances */
     int64_t column_step;             /* distance of columns of a window, in elements */
     int64_t channels, count;         /* count: the number of channels in a vector */
-    const float *weights, **lines;   /* lines: the copied row for each row of the windows */
+    const float *weights, **lines;   /* a vector for each tap, WIDTH apart; the copied row for each row of the windows */
     Vector bias;
     Activation by;
 } DepthwiseBand;
@@ -23,11 +23,11 @@ INLINE void sums_of_windows(const DepthwiseBand *d, int64_t start, float *to, co
     Vector sums[WINDOWS_AT_ONCE];
     for (int i = 0; i < windows; i++) sums[i] = d->bias;
     const float *weights = d->weights;
-    for (int64_t r = 0; r < d->tall; r++, weights += d->wide * LANES) {
+    for (int64_t r = 0; r < d->tall; r++, weights += d->wide * WIDTH) {
         const float *from = d->lines[r] + start;
         if (wide) {
             Vector by[MOST_COLUMNS];
-            for (int q = 0; q < wide; q++) by[q] = load(weights + q * LANES);
+            for (int q = 0; q < wide; q++) by[q] = load(weights + q * WIDTH);
             _Pragma("GCC unroll 20") for (int column = 0; column < (windows - 1) * right + wide; column++) {
                 const Vector x = load(from + column * LANES);
                 _Pragma("GCC unroll 5") for (int q = 0; q < wide; q++)
@@ -35,7 +35,7 @@ INLINE void sums_of_windows(const DepthwiseBand *d, int64_t start, float *to, co
             }
         } else
             for (int64_t q = 0; q < d->wide; q++) {
-                const Vector by = load(weights + q * LANES);
+                const Vector by = load(weights + q * WIDTH);
                 for (int i = 0; i < windows; i++) sums[i] += load(from + i * d->right * LANES + q * d->column_step) * by;
             }
     }
@@ -71,7 +71,7 @@ static int64_t rows_of_band(const int64_t *l) {
 
 static int64_t parts_of_channels(const int64_t *l) { return rows_of_band(l) == l[9] ? smaller(thread_count(), pieces(l[8], LANES)) : 1; }
 
-/* Parameters: 1 out, 2 input, 3 weight `(tap, channel)`, 4 bias, 5 batch, 6-10 height, width, channels, height and width of the output,
+/* Parameters: 1 out, 2 input, 3 weight `(tap, channel)` as panels, 4 bias, 5 batch, 6-10 height, width, channels, height and width of the output,
 11-12 height and width of the kernel, 13-18 stride, padding, dilation, 19-21 activation. */
 static void depthwise_band(void *context, int64_t number) {
     const Step *s = context;
@@ -81,16 +81,13 @@ static void depthwise_band(void *context, int64_t number) {
     const Activation by = activation_at(s, 19);
     const int64_t columns = (out_width - 1) * l[14] + (l[12] - 1) * l[18] + 1, lines = (l[11] - 1) * l[17] + 1, taps = l[11] * l[12];
     const float *images = address(s, 2), *image = images + n * height * width * channels, *end = images + l[5] * height * width * channels;
-    float *copy = scratch(6, (lines * columns + taps + 1) * LANES * sizeof(float)), *weights = copy + lines * columns * LANES, *bias = weights + taps * LANES;
-    float *out = address(s, 1) + (n * l[9] + first) * out_width * channels;
-    const float *line_of_row[l[11]];
-    DepthwiseBand d = {l[11], l[12], l[14], l[13], l[18] * LANES, channels, 0, weights, line_of_row, {0}, by};
-    memset(weights, 0, (taps + 1) * LANES * sizeof(float));
+    float *copy = scratch(6, lines * columns * LANES * sizeof(float)), *out = address(s, 1) + (n * l[9] + first) * out_width * channels;
+    const float *line_of_row[l[11]], *bias = address(s, 4);
+    DepthwiseBand d = {l[11], l[12], l[14], l[13], l[18] * LANES, channels, 0, NULL, line_of_row, {0}, by};
     for (int64_t c = start; c < smaller(channels, start + part); c += LANES) {
         d.count = smaller(LANES, channels - c);
-        for (int64_t t = 0; t < taps; t++) memcpy(weights + t * LANES, address(s, 3) + t * channels + c, d.count * sizeof(float));
-        if (address(s, 4)) memcpy(bias, address(s, 4) + c, d.count * sizeof(float));
-        d.bias = load(bias);
+        d.weights = address(s, 3) + c / WIDTH * WIDTH * taps + c % WIDTH;
+        if (bias) d.bias = load_some(bias + c, d.count);
         for (int64_t row = 0, y = first * d.down - l[15], copied = y; row < rows; row++, y += d.down) {
             for (copied = larger(copied, y); copied < y + lines; copied++)
                 copy_padded(copy + (copied + l[15]) % lines * columns * LANES, columns, image + c, copied, l[16], height, width, channels, d.count, end);

@@ -194,7 +194,8 @@ class _Prepared:
             ]
             return [first, self._panels(node, size, columns_of_blocks(size, _GATES[kind])), *numbers]
         if node.kind == "depthwise":
-            return [first, self._stored(node.scaled_weight()), self._stored(node.bias), *node.numbers, *activation]
+            taps, channels = node.numbers[6] * node.numbers[7], node.numbers[3]
+            return [first, self._panels(node, taps, channels), self._stored(node.bias), *node.numbers, *activation]
         if node.kind in ("max_pool", "average_pool"):
             return [first, -1, -1, *node.numbers]
         if node.kind == "layer_norm":

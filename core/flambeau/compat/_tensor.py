@@ -1,8 +1,13 @@
-"""`torch._tensor`: the Tensor class, and the function that pickles of Tensor subclasses call."""
+"""`torch._tensor`: the Tensor class, and private names of its pickles."""
 
 from __future__ import annotations
 
-from ..engine.tensors.tensor import Tensor
-from ..protocols.pickling import from_type as _rebuild_from_type_v2
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["Tensor", "_rebuild_from_type_v2"]
+from ..engine.devices.aliases import private_names
+from ..engine.tensors.tensor import Tensor
+
+__all__ = ["Tensor"]
+
+__getattr__: Callable[[str], Any] = private_names(__name__)

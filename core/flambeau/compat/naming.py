@@ -15,7 +15,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, NewType
 
 from ..engine.calls import named_results
-from ..engine.calls.facts import COMPILED, declared
+from ..engine.calls.facts import COMPILED, COMPILED_NAMESPACES, declared
 from ..engine.calls.wrappers import is_native
 from ..engine.devices.aliases import aliased_name, open_to_aliases, resolve
 from ..engine.tensors.tensor import Tensor
@@ -30,7 +30,6 @@ _OWN_PACKAGES = frozenset({  # packages that PyTorch does not have, or whose con
     "transforms",
 })  # fmt: skip
 _NAMED = (type, FunctionType, NewType, type(aliased_name))  # the last is the type of cached functions
-_COMPILED_NAMESPACES = ("linalg", "fft", "special")  # PyTorch compiles `torch.linalg.inv` as `torch._C._linalg.linalg_inv`
 
 
 def name_as_torch() -> None:
@@ -93,7 +92,7 @@ def torch_module_name(name: str) -> str | None:
         return None if shown == name else shown
     if root not in _ROOTS or rest.partition(".")[0] in _OWN_PACKAGES:
         return None
-    if root == "flambeau" and rest.count(".") and rest.partition(".")[0] in _COMPILED_NAMESPACES:
+    if root == "flambeau" and rest.count(".") and rest.partition(".")[0] in COMPILED_NAMESPACES:
         return None
     return _ROOTS[root] + ("." + rest if rest else "")
 
@@ -111,7 +110,7 @@ def _rename(module: ModuleType) -> None:
         elsewhere = {name: home for name, home in declared("home").items() if (home in COMPILED) is compiled}
     space = (shown or "").removeprefix("torch.")
     for name, value in list(vars(module).items()):
-        if space in _COMPILED_NAMESPACES and is_native(value):
+        if space in COMPILED_NAMESPACES and is_native(value):
             _name_compiled(value, space, name)
         elif isinstance(value, _NAMED) or is_native(value):
             place = elsewhere.get(name) or _home_module(value, module, name)

@@ -8,28 +8,19 @@ from typing import Any
 from ..engine.tensors.storage import StorageBase
 from ..protocols import pickling
 from ..storage import TypedStorage
+from .table import NAMES
 
 __all__ = ["name_pickles_as_torch"]
-
-_NAMES = {
-    pickling.plain_tensor: "_rebuild_tensor",
-    pickling.tensor: "_rebuild_tensor_v2",
-    pickling.tensor_of_dtype: "_rebuild_tensor_v3",
-    pickling.tensor_without_data: "_rebuild_meta_tensor_no_storage",
-    pickling.sparse_tensor: "_rebuild_sparse_tensor",
-    pickling.nested_tensor: "_rebuild_nested_tensor",
-    pickling.wrapper: "_rebuild_wrapper_subclass",
-    pickling.parameter: "_rebuild_parameter",
-    pickling.parameter_with_state: "_rebuild_parameter_with_state",
-    pickling.from_type: "_rebuild_from_type_v2",
-}
 
 
 def name_pickles_as_torch() -> None:
     """Let pickles contain PyTorch's names, which are found in a process where flambeau is `torch`."""
-    for function, name in _NAMES.items():
-        function.__module__ = "torch._tensor" if function is pickling.from_type else "torch._utils"
-        function.__name__ = function.__qualname__ = name
+    for private, (place, _) in NAMES.items():
+        module, _, own = place.partition(":")
+        if own and module == pickling.__name__:
+            function = getattr(pickling, own)
+            function.__module__, _, function.__name__ = f"torch.{private}".rpartition(".")
+            function.__qualname__ = function.__name__
     TypedStorage.untyped.__module__ = "torch.storage"
     StorageBase.__reduce__ = _reduce_storage  # type: ignore[assignment,method-assign]
 

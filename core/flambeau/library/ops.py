@@ -47,7 +47,6 @@ _NAMESPACE_MODULES = {
     "symm_mem": "flambeau_nnlib.compat.symmetric_memory",
     "profiler": "flambeau.autograd.profiler",
 }
-_ATEN_FAMILIES = ("linalg", "fft", "special")
 
 
 class OpOverload:

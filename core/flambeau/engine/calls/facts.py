@@ -17,8 +17,9 @@ from enum import Enum, Flag, auto
 from typing import Any, TypeVar
 
 __all__ = [
-    "COMPILED", "FACTORY_OPTIONS", "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "Overlap",
-    "check_options", "declare", "declared", "facts_of", "is_inplace", "names", "operation_name", "register", "unaliased",
+    "COMPILED", "COMPILED_NAMESPACES", "FACTORY_OPTIONS", "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow",
+    "Order", "Overlap", "check_options", "declare", "declared", "facts_of", "is_inplace", "names", "operation_name",
+    "register", "unaliased",
 ]  # fmt: skip
 
 FACTORY_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -203,6 +204,7 @@ class Facts:
         return self.autocast.get(device_type if device_type == "cpu" else "cuda")
 
 
+COMPILED_NAMESPACES = ("fft", "linalg", "special")  # PyTorch compiles `torch.linalg.inv` as `torch._C._linalg.linalg_inv`
 COMPILED = ("torch", "torch._C._nn")  # `home` of functions that PyTorch implements in C++: they never become methods
 OPTIONS = frozenset(option.name for option in fields(Facts)) - {"name"}
 

@@ -26,7 +26,7 @@ from ..tensors.tensor import Tensor
 from . import outputs
 from .arguments import all_arguments, check_source, direct_conditions, exact_type_conditions, number_lines, types_of
 from .codegen import NAMESPACE, lazy_function
-from .facts import COMPILED, declare, facts_of
+from .facts import COMPILED, COMPILED_NAMESPACES, declare, facts_of
 from .overriding import PUBLISHED, offer_function
 from .record import Operation, Out
 from .signatures import NUMPY_NAMES, add_out, declarations, packed, passed_on, signature_of, with_numpy_names
@@ -49,8 +49,6 @@ C = TypeVar("C", bound=Callable[..., Any])
 NO_RULES = Out(0)
 
 _CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # other annotations need no wrapper in methods
-# Functions of these have names with a prefix in PyTorch's compiled modules.
-_COMPILED = ("torch.fft", "torch.linalg", "torch.special")
 _numbers = count()  # suffixes that make the names in generated code unique
 
 
@@ -261,8 +259,8 @@ class _Namespace:
         shown = aliased_name(aliased_name(self.module, "flambeau"), "torch")
         if not shown.startswith("torch"):
             return _namespace, (self.module,)
-        # PyTorch loads the pickle also: its `torch._C._linalg` defines `linalg_inv`.
-        return import_module, (shown.replace("torch.", "torch._C._", 1) if shown in _COMPILED else shown,)
+        space = shown.removeprefix("torch.")  # PyTorch finds the function in its compiled module
+        return import_module, (f"torch._C._{space}" if space in COMPILED_NAMESPACES else shown,)
 
     def __deepcopy__(self, memo: Any) -> _Namespace:
         return self

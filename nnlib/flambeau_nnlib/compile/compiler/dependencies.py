@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from operator import is_, itemgetter
@@ -169,7 +170,7 @@ class Dependencies:
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
             self._note_container(attributes, attributes.copy())
-            if isinstance(value, torch.optim.Optimizer):
+            if _is_optimizer(value):
                 yield from self._within_groups(value.param_groups)
             has_no_hooks = isinstance(value, nn.Module) and attributes.get("_has_hooks") is False
             yield from (item for name, item in attributes.items() if not (has_no_hooks and name in value._hook_kinds))
@@ -231,6 +232,12 @@ def _contents(cell: Any) -> Any:
 
 def _same(value: Any, before: Any) -> bool:
     return value is before or (type(value) is type(before) and isinstance(value, _PLAIN) and value == before)
+
+
+def _is_optimizer(value: Any) -> bool:
+    """Whether the value is an optimizer.  Their module is not imported for this: a process for inference does not need it."""
+    optimizers = sys.modules.get("flambeau_nnlib.optim.optimizer")
+    return optimizers is not None and isinstance(value, optimizers.Optimizer)
 
 
 @functools.cache

@@ -780,3 +780,13 @@ def test_modules_compiled_in_place():
     for copied in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
         assert copied._compiled_call_impl is None
         torch.testing.assert_close(copied(x), expected)
+
+
+def test_a_replaced_call_calls_pytorchs_private_name():
+    class Doubled(nn.Linear):
+        def __call__(self, *args, **kwargs):
+            return 2 * self._call_impl(*args, **kwargs)
+
+    layer, x, calls = Doubled(2, 3), torch.ones(1, 2), []
+    layer.register_forward_hook(lambda *_: calls.append(1))
+    assert torch.equal(layer(x), 2 * nn.functional.linear(x, layer.weight, layer.bias)) and calls == [1]

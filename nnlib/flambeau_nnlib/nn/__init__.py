@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
     from . import parallel
     from .parallel import DataParallel
+    from .parameter import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "Buffer",
@@ -38,6 +39,8 @@ def __getattr__(name: str) -> Any:
     """Import rarely used submodules, such as `parallel` and `grad`, on first access."""
     if name in ("attention", "common_types", "grad"):
         return importlib.import_module(f".{name}", __name__)
+    if name in ("UninitializedBuffer", "UninitializedParameter"):
+        return getattr(parameter, name)
     if name not in ("DataParallel", "parallel"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     parallel = importlib.import_module(".parallel", __name__)

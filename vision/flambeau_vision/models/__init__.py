@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
-from . import detection, optical_flow, quantization, segmentation, video
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from ._api import (
+    SUBPACKAGES,
     Weights,
     WeightsEnum,
     get_model,
@@ -226,6 +230,9 @@ from .vision_transformer import (
     vit_l_32,
 )
 
+if TYPE_CHECKING:
+    from . import detection, optical_flow, quantization, segmentation, video
+
 __all__ = [
     "VGG",
     "AlexNet",
@@ -421,3 +428,10 @@ __all__ = [
     "wide_resnet50_2",
     "wide_resnet101_2",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import subpackages on first access, so that a classifier does not load the code of detectors."""
+    if name in SUBPACKAGES:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

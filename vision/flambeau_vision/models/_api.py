@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ import flambeau as torch
 from flambeau import nn
 
 __all__ = [
+    "SUBPACKAGES",
     "Weights",
     "WeightsEnum",
     "get_model",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 SITE = "https://download.pytorch.org/models/"
+SUBPACKAGES = ("detection", "optical_flow", "quantization", "segmentation", "video")  # of `models`, imported on first use
 
 _builders: dict[str, Callable[..., nn.Module]] = {}
 _weights: dict[str, type[WeightsEnum]] = {}
@@ -236,6 +239,7 @@ def list_models(
         >>> models.list_models(include="resnet*", exclude="*1*")
         ['resnet34', 'resnet50']
     """
+    _register_all()
     names = {name for name, build in _builders.items() if module in (None, _model_package(build))}
     if include:
         patterns = [include] if isinstance(include, str) else include
@@ -244,6 +248,12 @@ def list_models(
         for pattern in [exclude] if isinstance(exclude, str) else exclude:
             names -= set(fnmatch.filter(names, pattern))
     return sorted(names)
+
+
+def _register_all() -> None:
+    """Import the subpackages, which registers their models."""
+    for name in SUBPACKAGES:
+        import_module(f"flambeau_vision.models.{name}")
 
 
 def _model_package(build: Callable) -> ModuleType:
@@ -267,6 +277,8 @@ def get_model_builder(name: str) -> Callable[..., nn.Module]:
         >>> models.get_model_builder("resnet18") is models.resnet18
         True
     """
+    if name.lower() not in _builders:
+        _register_all()
     try:
         return _builders[name.lower()]
     except KeyError:
@@ -326,6 +338,7 @@ def get_weight(name: str) -> WeightsEnum:
         >>> models.get_weight("ResNet50_Weights.IMAGENET1K_V1").meta["num_params"]
         25557032
     """
+    _register_all()
     class_name, _, member = name.partition(".")
     for weights_class in _weights.values():
         if weights_class.__name__ == class_name and member in weights_class.__members__:

@@ -9,7 +9,6 @@ from typing import Any
 import flambeau as torch
 import flambeau.nn.functional as F
 from flambeau import nn
-from flambeau.utils.checkpoint import checkpoint
 
 from ._api import WeightsEnum, register_model
 from ._meta import imagenet
@@ -55,7 +54,7 @@ class _DenseLayer(nn.Module):
 
     def forward(self, features: list[Tensor]) -> Tensor:
         if self.memory_efficient and any(feature.requires_grad for feature in features):
-            narrow = checkpoint(self._narrow, *features, use_reentrant=False)
+            narrow = torch.utils.checkpoint.checkpoint(self._narrow, *features, use_reentrant=False)
         else:
             narrow = self._narrow(*features)
         new = self.conv2(self.relu2(self.norm2(narrow)))

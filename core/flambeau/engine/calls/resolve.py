@@ -179,13 +179,18 @@ def _casting_indices(kernel: Callable[..., Any], keys: Any, index_key: DispatchK
     return _casting_back(kernel, keys, index_key.dtype) if keys.dtype is dtypes.int64 else kernel
 
 
+# Importing these modules defines further operations.
+_DEFINE_OPERATIONS = ("operations.quantized_products", "linalg", "special", "fft", "layouts.sparse")
+
+
 def _unknown_kernels(names: Iterable[str]) -> list[str]:
     """Return the kernel names that flambeau does not know, and so never looks up.  Names of optimizer kernels end in `_step`."""
-    if not all(_is_known(name) for name in names):
-        # Importing these modules defines further operations.
-        for part in ("fft", "linalg", "special", "layouts.sparse", "operations.quantized_products"):
+    unknown = [name for name in names if not _is_known(name)]
+    for part in _DEFINE_OPERATIONS:
+        if unknown:
             import_module(f"flambeau.{part}")
-    return [name for name in names if not _is_known(name)]
+            unknown = [name for name in unknown if not _is_known(name)]
+    return unknown
 
 
 def _is_known(name: str) -> bool:

@@ -30,7 +30,6 @@ from flambeau.extension.capture import (
     verified,
 )
 from flambeau.extension.taking_turns import exclusive, replaying
-from flambeau.library.dispatch_modes import is_traceable_wrapper_subclass
 from flambeau.utils import pytree
 
 from ... import nn
@@ -227,6 +226,8 @@ class CompiledFunction:
                 self._backend = refused.missed
                 return result
         except NotCapturable as error:  # raised before the function was called
+            from flambeau.library.dispatch_modes import is_traceable_wrapper_subclass  # most programs do not need the package
+
             if any(map(is_traceable_wrapper_subclass, tensors_in(args, kwargs))):
                 self.reason = str(error)  # the class of a wrapper computes in Python: no graph is broken
             else:

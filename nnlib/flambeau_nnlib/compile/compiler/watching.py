@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
-import sysconfig
 from types import CodeType, FrameType
 from typing import Any
 
@@ -14,7 +14,7 @@ __all__ = ["Watch"]
 
 # Functions with effects that a replay would not repeat, or with results that differ between calls.
 _NOT_REPEATED = frozenset({("builtins", "print"), ("builtins", "input"), ("io", "open"), ("_io", "open"), ("posix", "urandom")})
-_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+_STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _MODULES = frozenset({"time", "_random", "_socket", "_io", "_datetime"})
 
 

@@ -8,8 +8,8 @@ import flambeau as torch
 from flambeau import Tensor
 
 from .. import functional as F
-from .. import init
-from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .. import init, parameter
+from ..parameter import Parameter
 from .lazy import LazyModuleMixin
 from .module import Module
 
@@ -53,8 +53,8 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         for name, is_used in (("weight", affine), ("bias", affine and bias)):
-            parameter = Parameter(torch.empty(num_features, device=device, dtype=dtype)) if is_used else None
-            self.register_parameter(name, parameter)
+            value = Parameter(torch.empty(num_features, device=device, dtype=dtype)) if is_used else None
+            self.register_parameter(name, value)
         tracked = track_running_stats
         self.register_buffer("running_mean", torch.zeros(num_features, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", torch.ones(num_features, device=device, dtype=dtype) if tracked else None)
@@ -242,12 +242,12 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         self.affine = affine
         self.track_running_stats = track_running_stats
         if affine:
-            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            self.weight = parameter.UninitializedParameter(device=device, dtype=dtype)
             if bias:
-                self.bias = UninitializedParameter(device=device, dtype=dtype)
+                self.bias = parameter.UninitializedParameter(device=device, dtype=dtype)
         if track_running_stats:
-            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
-            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_mean = parameter.UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = parameter.UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.int64, device=device)
 
     def reset_parameters(self) -> None:

@@ -9,8 +9,8 @@ import flambeau as torch
 from flambeau import Tensor
 
 from .. import functional as F
-from .. import init
-from ..parameter import Parameter, UninitializedParameter
+from .. import init, parameter
+from ..parameter import Parameter
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _ntuple, _reverse_repeat_tuple
@@ -506,9 +506,9 @@ class _LazyConvolution(LazyModuleMixin, _Convolution):
 
     def _make_lazy(self, out_channels: int, bias: bool, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
         self.out_channels = out_channels
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.weight = parameter.UninitializedParameter(device=device, dtype=dtype)
         if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+            self.bias = parameter.UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
         """Draw new initial values if the shapes are known."""

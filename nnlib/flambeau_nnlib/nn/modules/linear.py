@@ -9,8 +9,8 @@ import flambeau as torch
 from flambeau import Tensor
 
 from .. import functional as F
-from .. import init
-from ..parameter import Parameter, UninitializedParameter
+from .. import init, parameter
+from ..parameter import Parameter
 from .lazy import LazyModuleMixin
 from .module import Module
 
@@ -123,9 +123,9 @@ class LazyLinear(LazyModuleMixin, Linear):
     ) -> None:
         super().__init__(0, 0, False)  # the uninitialized parameters are set below
         self.out_features = out_features
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.weight = parameter.UninitializedParameter(device=device, dtype=dtype)
         if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+            self.bias = parameter.UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
         """Draw new initial values, once the shapes are known."""

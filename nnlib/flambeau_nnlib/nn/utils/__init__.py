@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from . import parametrizations, parametrize, prune, rnn, stateless
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from . import rnn
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 from .float32_weights import cache_float32_weights
@@ -11,6 +15,9 @@ from .init import skip_init
 from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
+
+if TYPE_CHECKING:
+    from . import parametrizations, parametrize, prune, stateless
 
 __all__ = [
     "cache_float32_weights",
@@ -38,3 +45,10 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import submodules that few programs use on first access."""
+    if name in ("parametrizations", "parametrize", "prune", "stateless"):
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,13 +15,8 @@ from flambeau.nn.utils.fusion import fuse_conv_bn_eval
 
 from flambeau import nn
 
+from ... import models
 from ...transforms._presets import ImageClassification
-from .. import googlenet as _googlenet
-from .. import inception as _inception
-from .. import mobilenetv2 as _mobilenetv2
-from .. import mobilenetv3 as _mobilenetv3
-from .. import resnet as _resnet
-from .. import shufflenetv2 as _shufflenetv2
 from .._api import SITE, Weights, WeightsEnum, register_model
 from .._meta import CategoriesInFile
 
@@ -94,27 +89,27 @@ def _fold_normalizations(module: nn.Module) -> None:
             setattr(module, following, nn.Identity())
 
 
-class QuantizableGoogLeNet(_Fusible, _googlenet.GoogLeNet):
+class QuantizableGoogLeNet(_Fusible, models.GoogLeNet):
     """`GoogLeNet` with `fuse_model`."""
 
 
-class QuantizableInception3(_Fusible, _inception.Inception3):
+class QuantizableInception3(_Fusible, models.Inception3):
     """`Inception3` with `fuse_model`."""
 
 
-class QuantizableMobileNetV2(_Fusible, _mobilenetv2.MobileNetV2):
+class QuantizableMobileNetV2(_Fusible, models.MobileNetV2):
     """`MobileNetV2` with `fuse_model`."""
 
 
-class QuantizableMobileNetV3(_Fusible, _mobilenetv3.MobileNetV3):
+class QuantizableMobileNetV3(_Fusible, models.MobileNetV3):
     """`MobileNetV3` with `fuse_model`."""
 
 
-class QuantizableResNet(_Fusible, _resnet.ResNet):
+class QuantizableResNet(_Fusible, models.ResNet):
     """`ResNet` with `fuse_model`."""
 
 
-class QuantizableShuffleNetV2(_Fusible, _shufflenetv2.ShuffleNetV2):
+class QuantizableShuffleNetV2(_Fusible, models.ShuffleNetV2):
     """`ShuffleNetV2` with `fuse_model`."""
 
 
@@ -131,73 +126,71 @@ def _weights(file: str, unquantized: WeightsEnum, crop_size: int = 224, resize_s
 
 
 class GoogLeNet_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_FBGEMM_V1 = _weights("googlenet_fbgemm-c81f6644", _googlenet.GoogLeNet_Weights.IMAGENET1K_V1)
+    IMAGENET1K_FBGEMM_V1 = _weights("googlenet_fbgemm-c81f6644", models.GoogLeNet_Weights.IMAGENET1K_V1)
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
 class Inception_V3_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_FBGEMM_V1 = _weights(
-        "inception_v3_google_fbgemm-a2837893", _inception.Inception_V3_Weights.IMAGENET1K_V1, 299, 342
-    )
+    IMAGENET1K_FBGEMM_V1 = _weights("inception_v3_google_fbgemm-a2837893", models.Inception_V3_Weights.IMAGENET1K_V1, 299, 342)
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
 class MobileNet_V2_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_QNNPACK_V1 = _weights("mobilenet_v2_qnnpack_37f702c5", _mobilenetv2.MobileNet_V2_Weights.IMAGENET1K_V1)
+    IMAGENET1K_QNNPACK_V1 = _weights("mobilenet_v2_qnnpack_37f702c5", models.MobileNet_V2_Weights.IMAGENET1K_V1)
     DEFAULT = IMAGENET1K_QNNPACK_V1
 
 
 class MobileNet_V3_Large_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_QNNPACK_V1 = _weights("mobilenet_v3_large_qnnpack-5bcacf28", _mobilenetv3.MobileNet_V3_Large_Weights.IMAGENET1K_V1)
+    IMAGENET1K_QNNPACK_V1 = _weights("mobilenet_v3_large_qnnpack-5bcacf28", models.MobileNet_V3_Large_Weights.IMAGENET1K_V1)
     DEFAULT = IMAGENET1K_QNNPACK_V1
 
 
 class ResNet18_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_FBGEMM_V1 = _weights("resnet18_fbgemm_16fa66dd", _resnet.ResNet18_Weights.IMAGENET1K_V1)
+    IMAGENET1K_FBGEMM_V1 = _weights("resnet18_fbgemm_16fa66dd", models.ResNet18_Weights.IMAGENET1K_V1)
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
 class ResNet50_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_FBGEMM_V1 = _weights("resnet50_fbgemm_bf931d71", _resnet.ResNet50_Weights.IMAGENET1K_V1)
-    IMAGENET1K_FBGEMM_V2 = _weights("resnet50_fbgemm-23753f79", _resnet.ResNet50_Weights.IMAGENET1K_V2, resize_size=232)
+    IMAGENET1K_FBGEMM_V1 = _weights("resnet50_fbgemm_bf931d71", models.ResNet50_Weights.IMAGENET1K_V1)
+    IMAGENET1K_FBGEMM_V2 = _weights("resnet50_fbgemm-23753f79", models.ResNet50_Weights.IMAGENET1K_V2, resize_size=232)
     DEFAULT = IMAGENET1K_FBGEMM_V2
 
 
 class ResNeXt101_32X8D_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_FBGEMM_V1 = _weights("resnext101_32x8_fbgemm_09835ccf", _resnet.ResNeXt101_32X8D_Weights.IMAGENET1K_V1)
+    IMAGENET1K_FBGEMM_V1 = _weights("resnext101_32x8_fbgemm_09835ccf", models.ResNeXt101_32X8D_Weights.IMAGENET1K_V1)
     IMAGENET1K_FBGEMM_V2 = _weights(
-        "resnext101_32x8_fbgemm-ee16d00c", _resnet.ResNeXt101_32X8D_Weights.IMAGENET1K_V2, resize_size=232
+        "resnext101_32x8_fbgemm-ee16d00c", models.ResNeXt101_32X8D_Weights.IMAGENET1K_V2, resize_size=232
     )
     DEFAULT = IMAGENET1K_FBGEMM_V2
 
 
 class ResNeXt101_64X4D_QuantizedWeights(WeightsEnum):
     IMAGENET1K_FBGEMM_V1 = _weights(
-        "resnext101_64x4d_fbgemm-605a1cb3", _resnet.ResNeXt101_64X4D_Weights.IMAGENET1K_V1, resize_size=232
+        "resnext101_64x4d_fbgemm-605a1cb3", models.ResNeXt101_64X4D_Weights.IMAGENET1K_V1, resize_size=232
     )
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
 class ShuffleNet_V2_X0_5_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_FBGEMM_V1 = _weights("shufflenetv2_x0.5_fbgemm-00845098", _shufflenetv2.ShuffleNet_V2_X0_5_Weights.IMAGENET1K_V1)
+    IMAGENET1K_FBGEMM_V1 = _weights("shufflenetv2_x0.5_fbgemm-00845098", models.ShuffleNet_V2_X0_5_Weights.IMAGENET1K_V1)
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
 class ShuffleNet_V2_X1_0_QuantizedWeights(WeightsEnum):
-    IMAGENET1K_FBGEMM_V1 = _weights("shufflenetv2_x1_fbgemm-1e62bb32", _shufflenetv2.ShuffleNet_V2_X1_0_Weights.IMAGENET1K_V1)
+    IMAGENET1K_FBGEMM_V1 = _weights("shufflenetv2_x1_fbgemm-1e62bb32", models.ShuffleNet_V2_X1_0_Weights.IMAGENET1K_V1)
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
 class ShuffleNet_V2_X1_5_QuantizedWeights(WeightsEnum):
     IMAGENET1K_FBGEMM_V1 = _weights(
-        "shufflenetv2_x1_5_fbgemm-d7401f05", _shufflenetv2.ShuffleNet_V2_X1_5_Weights.IMAGENET1K_V1, resize_size=232
+        "shufflenetv2_x1_5_fbgemm-d7401f05", models.ShuffleNet_V2_X1_5_Weights.IMAGENET1K_V1, resize_size=232
     )
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
 class ShuffleNet_V2_X2_0_QuantizedWeights(WeightsEnum):
     IMAGENET1K_FBGEMM_V1 = _weights(
-        "shufflenetv2_x2_0_fbgemm-5cac526c", _shufflenetv2.ShuffleNet_V2_X2_0_Weights.IMAGENET1K_V1, resize_size=232
+        "shufflenetv2_x2_0_fbgemm-5cac526c", models.ShuffleNet_V2_X2_0_Weights.IMAGENET1K_V1, resize_size=232
     )
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
@@ -228,15 +221,15 @@ def _quantizable_builder(build: Callable[..., nn.Module], weights_class: type[We
     return register_model(weights_class, loads_weights=True, name=f"quantized_{build.__name__}", other=unquantized)(builder)
 
 
-googlenet = _quantizable_builder(_googlenet.googlenet, GoogLeNet_QuantizedWeights)
-inception_v3 = _quantizable_builder(_inception.inception_v3, Inception_V3_QuantizedWeights)
-mobilenet_v2 = _quantizable_builder(_mobilenetv2.mobilenet_v2, MobileNet_V2_QuantizedWeights)
-mobilenet_v3_large = _quantizable_builder(_mobilenetv3.mobilenet_v3_large, MobileNet_V3_Large_QuantizedWeights)
-resnet18 = _quantizable_builder(_resnet.resnet18, ResNet18_QuantizedWeights)
-resnet50 = _quantizable_builder(_resnet.resnet50, ResNet50_QuantizedWeights)
-resnext101_32x8d = _quantizable_builder(_resnet.resnext101_32x8d, ResNeXt101_32X8D_QuantizedWeights)
-resnext101_64x4d = _quantizable_builder(_resnet.resnext101_64x4d, ResNeXt101_64X4D_QuantizedWeights)
-shufflenet_v2_x0_5 = _quantizable_builder(_shufflenetv2.shufflenet_v2_x0_5, ShuffleNet_V2_X0_5_QuantizedWeights)
-shufflenet_v2_x1_0 = _quantizable_builder(_shufflenetv2.shufflenet_v2_x1_0, ShuffleNet_V2_X1_0_QuantizedWeights)
-shufflenet_v2_x1_5 = _quantizable_builder(_shufflenetv2.shufflenet_v2_x1_5, ShuffleNet_V2_X1_5_QuantizedWeights)
-shufflenet_v2_x2_0 = _quantizable_builder(_shufflenetv2.shufflenet_v2_x2_0, ShuffleNet_V2_X2_0_QuantizedWeights)
+googlenet = _quantizable_builder(models.googlenet, GoogLeNet_QuantizedWeights)
+inception_v3 = _quantizable_builder(models.inception_v3, Inception_V3_QuantizedWeights)
+mobilenet_v2 = _quantizable_builder(models.mobilenet_v2, MobileNet_V2_QuantizedWeights)
+mobilenet_v3_large = _quantizable_builder(models.mobilenet_v3_large, MobileNet_V3_Large_QuantizedWeights)
+resnet18 = _quantizable_builder(models.resnet18, ResNet18_QuantizedWeights)
+resnet50 = _quantizable_builder(models.resnet50, ResNet50_QuantizedWeights)
+resnext101_32x8d = _quantizable_builder(models.resnext101_32x8d, ResNeXt101_32X8D_QuantizedWeights)
+resnext101_64x4d = _quantizable_builder(models.resnext101_64x4d, ResNeXt101_64X4D_QuantizedWeights)
+shufflenet_v2_x0_5 = _quantizable_builder(models.shufflenet_v2_x0_5, ShuffleNet_V2_X0_5_QuantizedWeights)
+shufflenet_v2_x1_0 = _quantizable_builder(models.shufflenet_v2_x1_0, ShuffleNet_V2_X1_0_QuantizedWeights)
+shufflenet_v2_x1_5 = _quantizable_builder(models.shufflenet_v2_x1_5, ShuffleNet_V2_X1_5_QuantizedWeights)
+shufflenet_v2_x2_0 = _quantizable_builder(models.shufflenet_v2_x2_0, ShuffleNet_V2_X2_0_QuantizedWeights)

@@ -135,6 +135,23 @@ def test_only_the_selected_backend_is_imported() -> None:
     assert not {name for name in loaded if not name.startswith("flambeau_backends.")}
 
 
+def test_inference_loads_no_code_that_it_does_not_run() -> None:
+    code = (
+        "import flambeau as torch, sys\n"
+        "from flambeau_vision import models\n"
+        "with torch.no_grad():\n"
+        "    network = torch.compile(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()).eval())\n"
+        "    for _ in range(4): network(torch.ones(2, 3))\n"
+        "print(*sys.modules)"
+    )
+    loaded = set(in_subprocess(code).split())
+    assert not loaded & {
+        "flambeau.func", "flambeau.layouts.sparse", "flambeau.library", "flambeau_nnlib.nn.uninitialized",
+        "flambeau_nnlib.nn.utils.parametrize", "flambeau_nnlib.nn.utils.prune", "flambeau_nnlib.optim",
+        "flambeau_vision.models.detection", "flambeau_vision.models.video",
+    }  # fmt: skip
+
+
 def test_import_loads_little() -> None:
     """`import flambeau` loads few modules besides NumPy. Modules are counted, because import times vary."""
     code = (

@@ -77,18 +77,18 @@ def forward_backward(torch: Any, forward: Step, *tensors: Any) -> Step:
     return step
 
 
-def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride: int) -> Make:
+def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride: int, groups: int = 1) -> Make:
     """Return a function that creates a step: forward, data gradient or weight gradient of a convolution of 16 images."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
-        x, w = torch.randn(16, inputs, size, size), torch.randn(outputs, inputs, kernel, kernel)
+        x, w = torch.randn(16, inputs, size, size), torch.randn(outputs, inputs // groups, kernel, kernel)
         differentiated = {"forward": [x, w], "data gradient": [x], "weight gradient": [w]}[what]
         for tensor in differentiated:
             tensor.requires_grad_()
 
         def forward() -> Any:
-            return torch.nn.functional.conv2d(x, w, stride=stride, padding=kernel // 2)
+            return torch.nn.functional.conv2d(x, w, stride=stride, padding=kernel // 2, groups=groups)
 
         if what == "forward":
             return forward
@@ -104,6 +104,10 @@ CONVOLUTIONS = [  # input channels, output channels, image size, kernel size, st
     (64, 256, 32, 1, 1), (512, 512, 8, 1, 1), (64, 128, 32, 1, 2), (256, 512, 8, 1, 2),
 ]  # fmt: skip
 
+# channels, size of the image, size of the kernel, stride
+DEPTHWISE = [(32, 112, 3, 1), (96, 56, 3, 2), (192, 28, 5, 1), (576, 14, 5, 1), (96, 56, 7, 1)]
+PARTS = ("forward", "data gradient", "weight gradient")
+
 WORKLOADS = [
     Workload("gelu(x * w + b), 4 million", chain, 6, 0.8),
     *(Workload(f"{make.__name__} {'x'.join(map(str, shape))}", make(*shape), 3, 0.8) for make, *shapes in [
@@ -116,5 +120,8 @@ WORKLOADS = [
     ] for shape in shapes),
     *(Workload(f"conv2d {kernel}x{kernel} stride {stride}, {inputs} to {outputs}, {size}x{size}, {what}",
                conv2d(what, inputs, outputs, size, kernel, stride), 1.2, 0.85)
-      for inputs, outputs, size, kernel, stride in CONVOLUTIONS for what in ("forward", "data gradient", "weight gradient")),
+      for inputs, outputs, size, kernel, stride in CONVOLUTIONS for what in PARTS),
+    *(Workload(f"depthwise conv2d {kernel}x{kernel} stride {stride}, {channels}, {size}x{size}, {what}",
+               conv2d(what, channels, channels, size, kernel, stride, channels), 4, 1.0)
+      for channels, size, kernel, stride in DEPTHWISE for what in PARTS),
 ]  # fmt: skip

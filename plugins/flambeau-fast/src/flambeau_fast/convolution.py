@@ -72,7 +72,7 @@ def _depthwise(input: Any, weight: Any, bias: Any, size: Sizes, steps: Sizes, gr
     if weight.shape[1] != 1 or input.shape[1] != groups:
         return None
     output = np.empty((len(input), len(weight), *size), FLOAT)
-    kernels.depthwise(output, input, weight, bias, *steps)
+    kernels.depthwise(output, input, weight, bias, *steps, 1, 1)
     return output
 
 
@@ -81,7 +81,7 @@ def _depthwise_weight(grad: Any, input: Any, shape: Sizes, steps: Sizes, groups:
     if shape[1] != 1 or input.shape[1] != groups:
         return None
     grad_weight = np.empty(shape, FLOAT)
-    kernels.depthwise_weight(grad, input, grad_weight, None, *steps)
+    kernels.depthwise_weight(grad, input, grad_weight, None, *steps, 1, 1)
     return grad_weight
 
 
@@ -95,12 +95,8 @@ def _depthwise_transposed(
     outside = [r - p for r, p in zip(reach, padding, strict=True)]
     if min(outside) < 0:
         return None
-    spread = input
-    if max(stride) > 1:
-        spread = np.zeros((*input.shape[:2], *(n + 2 * p - r for n, p, r in zip(size, padding, reach, strict=True))), FLOAT)
-        spread[:, :, :: stride[0], :: stride[1]] = input
     output = np.empty((len(input), groups, *size), FLOAT)
-    kernels.depthwise(output, spread, np.ascontiguousarray(weight[:, :, ::-1, ::-1]), bias, 1, 1, *outside, *dilation)
+    kernels.depthwise(output, input, np.ascontiguousarray(weight[:, :, ::-1, ::-1]), bias, 1, 1, *outside, *dilation, *stride)
     return output
 
 

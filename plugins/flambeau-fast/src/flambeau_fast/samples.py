@@ -298,6 +298,9 @@ def _convolutions(draw: _Draw) -> Iterator[Call]:
         ((1, 1), (1, 1), (3, 0), (1, 1), 6),
         ((2, 3), (3, 2), (1, 0), (1, 2), 6),
         ((7, 7), (2, 1), (3, 3), (1, 1), 6),
+        ((7, 7), (1, 1), (3, 3), (1, 1), 6),
+        ((3, 3), (2, 2), (20, 38), (1, 1), 12),
+        ((5, 5), (1, 1), (0, 1), (1, 1), 12),
     ):  # depthwise
         space = tuple(int(n) for n in draw.random.integers(9, 40, 2) + np.multiply(dilation, kernel))
         weight = draw.normal(outputs, 1, *kernel)

@@ -103,8 +103,9 @@ def test_channels_last_images():
     assert_equal(compiled, model, x.to(memory_format=torch.channels_last))
 
 
-def test_infinities_stay_in_their_windows():
-    model = nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.BatchNorm2d(16))
+@pytest.mark.parametrize("groups", [1, 16])
+def test_infinities_stay_in_their_windows(groups):
+    model = nn.Sequential(nn.Conv2d(16, 16, 3, padding=1, groups=groups), nn.BatchNorm2d(16))
     x = torch.randn(1, 16, 24, 24)
     compiled = planned(model, x)
     x[0, 3, 5, 5] = torch.inf

@@ -27,6 +27,20 @@ def test_convolution(channels):
     assert counts(weight.grad) == (0, 4 * channels)
 
 
+@pytest.mark.parametrize(("size", "kernel"), [(9, 3), (28, 5), (60, 3)])
+def test_depthwise_convolution(size, kernel):
+    x, weight = torch.ones(2, 20, size, size, requires_grad=True), torch.ones(20, 1, kernel, kernel, requires_grad=True)
+    with torch.no_grad():
+        x[0, 0, 0, 0] = math.inf
+    output = F.conv2d(x, weight, padding=kernel // 2, groups=20)
+    seen = (kernel // 2 + 1) ** 2
+    assert counts(output) == (0, seen)
+    grad = torch.ones_like(output)
+    grad[1, 3, size // 2, size // 2] = math.inf
+    output.backward(grad)
+    assert counts(weight.grad) == (0, seen + kernel**2) and counts(x.grad) == (0, kernel**2)
+
+
 def test_transposed_convolution():
     x = torch.ones(2, 32, 33, 33)
     x[0, 0, 5, 5] = math.inf

@@ -1,9 +1,9 @@
-"""Depthwise convolution as a sum of shifted images, each scaled by one weight.
+"""Depthwise convolution: products with banded matrices, or sums of shifted images, each scaled by one weight.
 
-Rows keep the length of the padded input, so that a shift in any dimension is an offset in flat memory; the surplus at the end of
-each row is removed afterwards.  With a stride, or several outputs per channel, strided windows are used instead.  Small images
-are computed channels-last, because NumPy processes their many channels in longer runs than their few positions.  All of these
-add the same products in the same order.
+A row of the result is the product of a banded matrix, one for each channel, and the rows of the image under the kernel.  Most
+elements of the matrices of wide images are zero.  Such images are shifted instead: their rows keep the length of the padded
+input, so that a shift in any dimension is an offset in flat memory; the surplus at the end of each row is removed afterwards.
+With a stride, or several outputs per channel, strided windows take the place of shifted images.
 """
 
 from __future__ import annotations
@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .layout import channels_second
 from .threads import LARGE, parts, share
 from .windows import Geometry, Sizes, inside, padded, padded_size, strided, total, window_elements
 
-__all__ = ["bands", "convolve", "convolve_by_bands", "spread", "suits", "suits_bands", "weight_gradient"]
+__all__ = ["bands", "convolve", "spread", "suits", "weight_gradient"]
 
 _CACHE = 1 << 15  # number of elements processed at a time, so that they stay in the cache
-_WIDEST = 64  # maximum number of image columns for `convolve_by_bands`
-_FEW_POSITIONS, _MANY_CHANNELS = 1 << 8, 64  # limits for `_convolve_channels_last`, measured for MobileNetV3
+_WIDEST, _MOST = 48, 1 << 22  # maximum number of columns of a result, and of elements of all banded matrices
 
 
 def suits(g: Geometry) -> bool:
@@ -75,12 +73,14 @@ def _outputs(array: Any, g: Geometry) -> Any:
 # --- forward ------------------------------------------------------------------------------------------------------
 
 
-def convolve(input: Any, weight: Any, bias: Any, g: Geometry) -> Any:
+def convolve(input: Any, weight: Any, bias: Any, g: Geometry, banded: Any = None) -> Any:
+    """Return the convolution.  `banded` is the result of `bands`, if it was computed before."""
     output = np.empty((len(input), g.shape[0], *g.size), input.dtype)
-    if _uses_channels_last(g):
-        algorithm = _convolve_channels_last
-    else:
-        algorithm = _convolve_shifted if _uses_shifts(g) else _convolve_windows
+    if banded is None:
+        banded = bands(input.shape[2:], weight, g)
+    if banded is not None and _write_products(input, banded, bias, g, output):
+        return output
+    algorithm = _convolve_shifted if _uses_shifts(g) else _convolve_windows
 
     def compute(part: slice) -> None:
         output[part] = algorithm(input[part], weight, g)
@@ -91,23 +91,39 @@ def convolve(input: Any, weight: Any, bias: Any, g: Geometry) -> Any:
     return output
 
 
-def _uses_channels_last(g: Geometry) -> bool:
-    return g.shape[0] == g.groups >= _MANY_CHANNELS and 0 < prod(g.size) <= _FEW_POSITIONS
+def bands(space: Sizes, weight: Any, g: Geometry) -> Any:
+    """Return a banded matrix for each channel, `(channel, kernel row * image column, output column)`.
+
+    Return None if shifts are faster.
+    """
+    if len(space) != 2 or g.shape[0] != g.groups or weight.dtype.kind != "f" or not 0 < g.size[1] <= _WIDEST:
+        return None
+    columns, width, pad = np.arange(g.size[1]), space[1], g.padding[1]
+    if not 0 < g.groups * g.places[0] * width * g.size[1] <= _MOST:
+        return None
+    banded = np.zeros((g.groups, g.places[0], width + 2 * pad, g.size[1]), weight.dtype)
+    for place in range(g.places[1]):
+        banded[:, :, columns * g.stride[1] + place * g.dilation[1], columns] = weight[:, 0, :, place, None]
+    return banded[:, :, pad : pad + width].reshape(g.groups, g.places[0] * width, g.size[1])
 
 
-def _convolve_channels_last(images: Any, weight: Any, g: Geometry) -> Any:
-    space, channels = images.shape[2:], images.shape[1]
-    whole = np.zeros((len(images), *padded_size(space, g.padding), channels), images.dtype)
-    channels_second(whole)[inside(space, g.padding)] = images
-    weights = weight.reshape(channels, -1).T[:, None]
-    if g.stride[-1] == 1:
-        weights = weights.repeat(g.size[-1], 1)  # the elements of an output row are contiguous in all operands: one run for NumPy
-    output = np.zeros((len(images), *g.size, channels), images.dtype)
-    scaled = np.empty_like(output)
-    for place, factor in zip(product(*map(range, g.places)), weights, strict=True):
-        np.multiply(whole[(slice(None), *window_elements(place, g)[1:])], factor, scaled)
-        np.add(output, scaled, output)
-    return channels_second(output)
+def _write_products(input: Any, banded: Any, bias: Any, g: Geometry, output: Any) -> bool:
+    """Write the convolution, one small product for each channel.  Return False if the result is not finite.
+
+    An infinity times a zero of a banded matrix is NaN, also in results whose windows do not contain the infinity.
+    """
+
+    def compute(part: slice) -> bool:
+        images, out = padded(input[part], (g.padding[0], 0)), output[part]
+        image, channel, row, column = images.strides
+        shape = (*images.shape[:2], g.size[0], g.places[0], images.shape[3])
+        windows = strided(images, shape, (image, channel, row * g.stride[0], row * g.dilation[0], column))
+        np.matmul(windows.reshape(*shape[:3], -1), banded, out)
+        if bias is not None:
+            np.add(out, bias, out)
+        return bool(np.isfinite(np.add.reduce(out, None)))
+
+    return all(share(compute, _parts(input, g), _pays(g)))
 
 
 def _convolve_shifted(images: Any, weight: Any, g: Geometry) -> Any:
@@ -129,60 +145,28 @@ def _convolve_windows(images: Any, weight: Any, g: Geometry) -> Any:
     return output.reshape(len(images), g.shape[0], *g.size)
 
 
-# --- forward with a constant weight ---
-
-
-def suits_bands(space: Sizes, g: Geometry) -> bool:
-    """Whether `convolve_by_bands` is likely faster than `convolve`: a band is a small part of the matrix of a wide image."""
-    return len(space) == 2 and g.shape[0] == g.groups and 0 < space[1] <= _WIDEST
-
-
-def bands(space: Sizes, weight: Any, g: Geometry) -> Any:
-    """Return a banded matrix for each channel, `(channel, kernel row * image column, output column)`.
-
-    An output row is the product of this matrix and the image rows under the kernel, side by side.
-    """
-    columns, width, pad = np.arange(g.size[1]), space[1], g.padding[1]
-    banded = np.zeros((g.groups, g.places[0], width + 2 * pad, g.size[1]), weight.dtype)
-    for place in range(g.places[1]):
-        banded[:, :, columns * g.stride[1] + place * g.dilation[1], columns] = weight[:, 0, :, place, None]
-    return banded[:, :, pad : pad + width].reshape(g.groups, g.places[0] * width, g.size[1])
-
-
-def convolve_by_bands(images: Any, bands: Any, bias: Any, g: Geometry) -> Any:
-    """Return the convolution, computed by one small product for each channel."""
-    images = padded(images, (g.padding[0], 0))
-    image, channel, row, column = images.strides
-    shape = (*images.shape[:2], g.size[0], g.places[0], images.shape[3])
-    windows = strided(images, shape, (image, channel, row * g.stride[0], row * g.dilation[0], column))
-    output = np.matmul(windows.reshape(*shape[:3], -1), bands)
-    return output if bias is None else np.add(output, bias, output)
-
-
 # --- gradients ----------------------------------------------------------------------------------------------------
 
 
 def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
     """Return the gradient of the input with spatial shape `space`, given the gradient of the output."""
+    reach = [(n - 1) * d for n, d in zip(g.places, g.dilation, strict=True)]
+    outside = tuple(r - p for r, p in zip(reach, g.padding, strict=True))
+    size = tuple(n + 2 * o - r for n, o, r in zip(grad.shape[2:], outside, reach, strict=True))
+    if _uses_shifts(g) and min(outside) >= 0 and size == tuple(space):  # the convolution of the gradient with the reversed weight
+        reversed_weight = weight[(..., *(slice(None, None, -1) for _ in g.places))]
+        return convolve(grad, reversed_weight, bias, Geometry(g.batch, g.shape, size, g.stride, outside, g.dilation, g.groups))
     grad_input = np.empty((len(grad), g.groups, *space), grad.dtype)
 
     def compute(part: slice) -> None:
         whole = np.zeros((len(grad_input[part]), g.groups, *padded_size(space, g.padding)), grad.dtype)
-        (_spread_shifted if _uses_shifts(g) else _spread_windows)(whole, grad[part], weight, g)
+        _spread_windows(whole, grad[part], weight, g)
         grad_input[part] = whole[inside(space, g.padding)]
         if bias is not None:
             grad_input[part] += bias
 
     share(compute, _parts(grad_input, g), _pays(g))
     return grad_input
-
-
-def _spread_shifted(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
-    space = target.shape[2:]
-    grads, target = _flat(_in_long_rows(grad, space)), _flat(target)
-    for place, shift in _kernel_offsets(g, space):
-        length = min(grads.shape[2], target.shape[2] - shift)
-        target[:, :, shift : shift + length] += grads[:, :, :length] * weight[(slice(None), 0, *place, None)]
 
 
 def _spread_windows(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
@@ -193,10 +177,16 @@ def _spread_windows(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
 
 def weight_gradient(grad: Any, input: Any, g: Geometry) -> Any:
     """Return the gradient of the weight, given the gradient of the output."""
+    if _uses_shifts(g):
+        result = _weight_gradient(grad, input, g, _weight_gradient_shifted)
+        if np.isfinite(np.add.reduce(result, None)):  # an infinity times the zeros after a row is NaN
+            return result
+    return _weight_gradient(grad, input, g, _weight_gradient_of_windows)
 
+
+def _weight_gradient(grad: Any, input: Any, g: Geometry, algorithm: Any) -> Any:
     def compute(part: slice) -> Any:
-        grads, images = grad[part].conj(), padded(input[part], g.padding)  # conjugated because vecdot conjugates again
-        return (_weight_gradient_shifted if _uses_shifts(g) else _weight_gradient_of_windows)(grads, images, g)
+        return algorithm(grad[part].conj(), padded(input[part], g.padding), g)  # conjugated because vecdot conjugates again
 
     return total(share(compute, _parts(input, g), _pays(g))).reshape(g.shape)
 

@@ -194,10 +194,8 @@ class _Depthwise(Algorithm):
         return depthwise.convolve(input, weight, _along_channels(bias, g), g)
 
     def prepared(self, space: Sizes, weight: Any, bias: Any, g: Geometry) -> Callable[[Any], Any]:
-        if not depthwise.suits_bands(space, g):
-            return super().prepared(space, weight, bias, g)
-        bands, bias = depthwise.bands(space, weight, g), _along_channels(bias, g)
-        return lambda images: depthwise.convolve_by_bands(images, bands, bias, g)
+        banded, bias = depthwise.bands(space, weight, g), _along_channels(bias, g)
+        return lambda images: depthwise.convolve(images, weight, bias, g, banded)
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
         return depthwise.weight_gradient(grad, input, g)

@@ -542,12 +542,39 @@ def test_a_saved_script_keeps_forward_hooks():
         assert frozen(torch.ones(1)).tolist() == saved(frozen)(torch.ones(1)).tolist() == expected
 
 
+class Pair(nn.ModuleList):
+    def __len__(self):
+        return 2
+
+
+class HoldsPair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pair = Pair([nn.ReLU()])
+
+    def forward(self, x):
+        return x * len(self.pair)
+
+
+def test_the_length_of_a_container_may_be_a_method_of_the_program():
+    scripted = torch.jit.script(HoldsPair())
+    assert scripted(torch.ones(1)).item() == saved(scripted)(torch.ones(1)).item() == 2.0
+
+
 def test_dictionaries_for_a_trace_may_have_another_order_and_more_keys():
     x, y = torch.ones(1), 2 * torch.ones(1)
     traced = torch.jit.trace(lambda values: values["x"] - values["y"], ({"x": x, "y": y},))
     assert traced({"z": x, "y": y, "x": x}).item() == -1
     with pytest.raises(RuntimeError, match="same containers"):
         traced({"x": x})
+
+
+def test_a_trace_returns_dictionaries_keyed_by_its_tensors():
+    traced = torch.jit.trace(lambda a, b: {a: b + 1, b: a}, (torch.zeros(1), torch.zeros(1)), strict=False)
+    a, b = torch.ones(1), 2 * torch.ones(1)
+    for function in (traced, saved(traced)):
+        assert [(key.item(), value.item()) for key, value in function(a, b).items()] == [(1, 3), (2, 1)]
+    assert traced(a, b)[b] is a
 
 
 def test_a_trace_detaches_in_place():

@@ -8,6 +8,7 @@ import math
 from typing import Any  # as scripted code writes them
 
 import pytest
+from flambeau.nn.common_types import _size_2_t
 
 import flambeau as torch
 from flambeau import Tensor, nn
@@ -196,3 +197,62 @@ def test_infinity_of_math_is_a_constant():
         return inf
 
     assert torch.jit.script(infinity)() == math.inf
+
+
+def area(size: _size_2_t) -> int:
+    return size[0] * size[1]
+
+
+def test_a_number_for_a_size_of_two_dimensions():
+    scripted = torch.jit.script(area)
+    assert (scripted(4), scripted((4, 3))) == (16, 12) and str(scripted.schema) == "area(int[2] size) -> int"
+
+
+class WithState(nn.Module):
+    """A module whose archives contain the value that `__getstate__` returns."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("shift", torch.ones(2))
+
+    def forward(self):
+        return self.shift
+
+    @torch.jit.export
+    def __getstate__(self):
+        return 5, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state):
+        self.shift = torch.zeros(2) + state[0]
+        self.training = state[1]
+
+
+class Counter:
+    def __init__(self):
+        self.count = 3
+
+    def __getstate__(self) -> tuple[int, str]:
+        return self.count, "unused"
+
+    def __setstate__(self, state: tuple[int, str]) -> None:
+        self.count = 10 * state[0]
+
+
+class HoldsStates(nn.Module):
+    counter: Counter
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.counter = WithState().eval(), Counter()
+
+    def forward(self):
+        return self.inner() + self.counter.count
+
+
+def test_archives_contain_the_state_that_exported_methods_return():
+    scripted = torch.jit.script(HoldsStates())
+    assert scripted().tolist() == [4.0, 4.0]
+    loaded = saved(scripted)
+    assert loaded().tolist() == [35.0, 35.0] and not loaded.inner.training
+    assert saved(loaded)().tolist() == [305.0, 305.0]

@@ -473,3 +473,32 @@ def test_pooling_with_an_adaptive_window(tmp_path):
     assert_saved_agrees(
         torch.jit.script(nn.AdaptiveMaxPool2d(2)), tmp_path / "pool.pt", (torch.arange(64.0).reshape(2, 2, 4, 4).sin(),)
     )
+
+
+class WithState(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("shift", torch.ones(2))
+
+    def forward(self, x):
+        return x + self.shift
+
+    @torch.jit.export
+    def __getstate__(self):
+        return self.shift, 1, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state):
+        self.shift = state[0] + state[1] - 1
+        self.training = state[2]
+
+
+def test_exported_states(tmp_path):
+    assert_saved_agrees(torch.jit.script(WithState().eval()), tmp_path / "net.pt", (torch.ones(2),))
+
+
+def test_a_traced_dictionary_keyed_by_tensors(tmp_path):
+    traced = torch.jit.trace(lambda a, b: {a: b + 1, b: a}, (torch.zeros(1), torch.zeros(1)), strict=False)
+    traced.save(tmp_path / "net.pt")
+    found = pytorch.jit.load(tmp_path / "net.pt")(pytorch.ones(1), 2 * pytorch.ones(1))
+    assert [(key.item(), value.item()) for key, value in found.items()] == [(1, 3), (2, 1)]

@@ -29,6 +29,7 @@ __all__ = [
     "is_of_library",
     "problem_of_type_comment",
     "unchanged",
+    "with_broadcasting_sizes",
 ]
 
 _PACKAGES = frozenset({"torch", "flambeau", "flambeau_nnlib", "flambeau_vision"})
@@ -62,6 +63,7 @@ def annotations_of_function(function: Callable[..., Any], source: str = "") -> d
     """
     names = _names_of(function)
     hints = {name: _evaluated(kind, names) for name, kind in getattr(function, "__annotations__", {}).items()}
+    hints = with_broadcasting_sizes(hints, source)
     if hints or "# type:" not in source.replace("#type:", "# type:"):
         return hints
     parameters = [name for name in inspect.signature(function).parameters if name != "self"]
@@ -79,6 +81,15 @@ def annotations_of_function(function: Callable[..., Any], source: str = "") -> d
         if returned:
             hints["return"] = _evaluated(returned, names)
     return hints
+
+
+def with_broadcasting_sizes(hints: dict[str, Any], source: str) -> dict[str, Any]:
+    """Replace the types of parameters annotated as `_size_2_t` by `BroadcastingList2[int]`.
+
+    The alias is a union in Python. PyTorch's compiler recognizes its name, so the source is searched for the name.
+    """
+    found = re.findall(r"\b(\w+)\s*:\s*(?:\w+\.)*_size_([1-6])_t\b", source)
+    return {**hints, **{name: BroadcastingList(int, int(length)) for name, length in found if name in hints}}
 
 
 def problem_of_type_comment(function: Callable[..., Any], source: str) -> str:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import flambeau as torch
 
 from ... import nn
+from ._arguments import with_broadcasting_sizes
 from ._expressions import Expressions, NotScriptable, Static, is_container, is_plain
 from ._layers import layer_method
 from ._printing import attribute_path
 from ._sources import parsed
-from ._types import is_script_class, type_of_annotation
+from ._types import NoType, is_script_class, type_of_annotation, type_of_value
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -71,7 +72,16 @@ def compile_method(program: Program, module: nn.Module, name: str, self_type: st
             f"Could not export Python function call '{name}'. Remove calls to Python functions before export. Did you forget to "
             "add @script or @script_method annotation? If this is a nn.ModuleList, add it to __constants__"
         )
-    return _Compiler(program, function, module, self_type).lines(name)
+    unannotated = _type_of_state(program, module) if name == "__setstate__" else "Tensor"
+    return _Compiler(program, function, module, self_type).lines(name, unannotated=unannotated)
+
+
+def _type_of_state(program: Program, module: nn.Module) -> str:
+    """Return the type of the value that `__getstate__` returns, or Tensor if the value has no TorchScript type."""
+    try:
+        return type_of_value(module.__getstate__(), program.named_class)
+    except NoType:
+        return "Tensor"
 
 
 def methods_with_hooks(program: Program, module: nn.Module, forward: list[str], self_type: str) -> dict[str, list[str]]:
@@ -253,8 +263,14 @@ class _Compiler(Expressions):
         self.before: list[ast.stmt] = []
         self.number = 0
 
-    def lines(self, name: str, first: str | None = None) -> list[str]:
-        """Return the source lines of the function, from `def` to the last statement."""
+    def lines(self, name: str, first: str | None = None, unannotated: str = "Tensor") -> list[str]:
+        """Return the source lines of the function, from `def` to the last statement.
+
+        Args:
+            name: the name of the function in the archive.
+            first: an additional first parameter, or None.
+            unannotated: the type of parameters without annotation.
+        """
         arguments = self.definition.args
         if arguments.vararg or arguments.kwarg:
             self.refuse(self.definition, "Compiled functions can't take variable number of arguments or use keyword-only "
@@ -265,6 +281,7 @@ class _Compiler(Expressions):
         except Exception:
             hints = dict(getattr(self.function, "__annotations__", {}))
             hints = {key: self.evaluated(value) for key, value in hints.items()}
+        hints = with_broadcasting_sizes(hints, "".join(self.source))
         parameters = [first] if first else []
         defaults = inspect.signature(self.function).parameters
         for place, argument in enumerate([*arguments.args, *arguments.kwonlyargs]):
@@ -279,8 +296,9 @@ class _Compiler(Expressions):
                 continue
             if is_script_class(hints.get(argument.arg)):
                 self.instances[argument.arg] = hints[argument.arg]
-            typed = f"{argument.arg}: {self.annotation(hints[argument.arg], argument) if argument.arg in hints else 'Tensor'}"
-            if typed.partition(": ")[2].startswith(("List", "Tuple")):
+            kind = self.annotation(hints[argument.arg], argument) if argument.arg in hints else unannotated
+            typed = f"{argument.arg}: {kind}"
+            if kind.startswith(("List", "Tuple")):
                 self.lists.add(argument.arg)
             default = defaults[argument.arg].default
             if isinstance(default, torch.Tensor):

@@ -551,7 +551,7 @@ class Expressions:
         if tensors is not None and getattr(type(module), name) is getattr(nn.Module, name) and not node.args:
             pairs = [(Static(key), self.parse(attribute_path(key, owner.path))) for key, _ in tensors()]
             return Static([pair if name.startswith("named_") else pair[1] for pair in pairs])
-        if is_container(module):
+        if is_container(module) and name == "forward":
             self.refuse(node, f"a {type(module).__name__} cannot be called")
         own: Any = vars(module).get(name)
         if own is not None or isinstance(inspect.getattr_static(type(module), name, None), staticmethod):
@@ -746,6 +746,10 @@ class Expressions:
                 return self.value_Attribute(ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node))
         if target is len:
             value = self.value(node.args[0])
+            module = value.value if isinstance(value, Static) else None
+            length = getattr(type(module), "__len__", None)
+            if isinstance(module, nn.Module) and length is not None and not length.__module__.startswith(OF_TORCH):
+                return self.module_call(value, "__len__", ast.Call(node.func, [], []))
             items = self.items_of(value) if isinstance(value, Static) else None
             if items is not None:
                 return Static(len(items))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flambeau as torch
 from flambeau.extension import Kind, facts_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._program import Program
     from ._recording import TraceRecording
 
-__all__ = ["attribute_path", "function_body", "input_type", "trace_metadata"]
+__all__ = ["KeyedByTensors", "attribute_path", "function_body", "input_type", "trace_metadata"]
 
 # TorchScript code for Python operators on sizes.
 _NUMBERS = {
@@ -31,6 +31,13 @@ _NUMBERS = {
 }  # fmt: skip
 _NAMED = {"trunc": "int({})", "floor": "torch.floor({})", "ceil": "torch.ceil({})"}
 _RENAMED = {"lift_fresh_copy": "clone", "sym_size": "size"}
+
+
+class KeyedByTensors(NamedTuple):
+    """A dictionary with tensors as keys, in a graph. Graphs replace tensors by nodes in lists, but not in keys."""
+
+    keys: list[Any]
+    values: list[Any]
 
 
 def attribute_path(path: str, owner: str = "self") -> str:
@@ -66,6 +73,8 @@ def input_type(value: Any) -> str:
 
 def output_type(value: Any) -> str:
     """Return the TorchScript type of a function's result, given the result with graph nodes in place of tensors."""
+    if isinstance(value, KeyedByTensors):
+        return output_type(value.values).replace("List[", "Dict[Tensor, ", 1)
     if isinstance(value, (tuple, list, dict)):
         kinds = [output_type(item) for item in (value.values() if isinstance(value, dict) else value)]
         if isinstance(value, tuple):
@@ -122,6 +131,9 @@ class _Printer:
             return value.name
         if isinstance(value, (list, torch.Size)):
             return f"[{', '.join(map(self.text, value))}]"
+        if isinstance(value, KeyedByTensors):
+            pairs = zip(map(self.text, value.keys), map(self.text, value.values), strict=True)
+            return "{" + ", ".join(f"{key}: {item}" for key, item in pairs) + "}"
         if isinstance(value, tuple):
             return f"({', '.join(map(self.text, value))}{',' * (len(value) == 1)})"
         if isinstance(value, dict):

@@ -28,7 +28,7 @@ from ..export._tracing import Recording, TensorSpec, with_concrete_numbers
 from ..fx.graph import Graph
 from ..fx.interpreter import Interpreter
 from ..fx.node import Node
-from ._printing import input_type
+from ._printing import KeyedByTensors, input_type
 
 __all__ = ["Recorded", "TraceRecording", "TracerWarning", "Tracing", "current_recording", "record"]
 
@@ -75,6 +75,12 @@ class TraceRecording(Recording):
     def __exit__(self, *exc: Any) -> Any:
         _open.pop()
         return super().__exit__(*exc)
+
+    def node_of(self, value: Any) -> Any:
+        """Replace tensors and symbolic numbers in an argument by their nodes, also in the keys of dictionaries."""
+        if isinstance(value, dict) and any(isinstance(key, Tensor) for key in value):
+            return KeyedByTensors(self.node_of([*value]), self.node_of([*value.values()]))
+        return super().node_of(value)
 
     def tensor_spec(self, tensor: Tensor, known: list[Known]) -> TensorSpec:
         """Return the metadata of a tensor; all sizes are unknown."""
@@ -338,7 +344,8 @@ class Recorded:
 def _check_containers(result: Any) -> None:
     """Refuse dictionaries in the result of a trace, and warn about lists."""
     parts = _containers(result)
-    kind = next((kind for kind in (dict, list) if any(isinstance(part, kind) for part in parts)), None)
+    kinds: dict[type, tuple[type, ...]] = {dict: (dict, KeyedByTensors), list: (list,)}
+    kind = next((kind for kind, types in kinds.items() if any(isinstance(part, types) for part in parts)), None)
     if kind is None:
         return
     message = (
@@ -375,6 +382,8 @@ def _mutable(value: Any) -> Any:
         return {key: _mutable(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_mutable(item) for item in value]
+    if isinstance(value, KeyedByTensors):
+        return dict(zip(*map(_mutable, value), strict=True))
     if isinstance(value, tuple):
         items = [_mutable(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import flambeau as torch
 
 from ._archive import STORAGES, Archive, LoadedModule, LoadedObject
+from ._compiling import exported_methods
 from ._freeze import FrozenModule
 from ._frozen_program import FrozenProgram
 from ._graph import Graph, Note
@@ -271,6 +272,12 @@ class _Pickler:
         self.out.append(b")\x81")
         self.objects[id(value)] = len(self.objects)
         self.out.append(b"r" + struct.pack("<I", self.objects[id(value)]))
+        if _has_state_methods(value):
+            state = value.__getstate__()
+            self.kept.append(state)  # `objects` contains the ids of its parts
+            self.write(state)
+            self.out.append(b"b")
+            return
         self.out.append(b"}(")
         for attribute, (content, declared) in attributes.items():
             self.write(attribute)
@@ -320,6 +327,17 @@ class _Pickler:
             self.write(part)
         self.write_global("collections", "OrderedDict")
         self.out.append(b")RtR")
+
+
+def _has_state_methods(value: Any) -> bool:
+    """Whether the compiled methods of a module or object include `__getstate__` and `__setstate__`."""
+    if isinstance(value, (LoadedModule, LoadedObject)):
+        methods = set(type(value)._code)
+    elif isinstance(value, torch.nn.Module):
+        methods = set(exported_methods(value))
+    else:
+        methods = {name for cls in type(value).__mro__[:-1] for name in vars(cls)}
+    return {"__getstate__", "__setstate__"} <= methods
 
 
 def _bytes_of(tensor: torch.Tensor, storage: Any) -> bytes:

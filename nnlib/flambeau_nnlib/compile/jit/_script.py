@@ -500,8 +500,12 @@ def scripted(
         cls = _scripted_class(type(module), kind)
         new: Any = cls.__new__(cls)
         memo[id(module)] = new
-        # `__getstate__` of modules with parametrizations refuses, because their class is made at run time.
-        new.__setstate__(dict(vars(module)) if is_parametrized(module) else module.__getstate__())
+        # `__getstate__` of modules with parametrizations refuses, because their class is made at run time. An exported one
+        # returns the state of archives.
+        if is_parametrized(module) or getattr(type(module).__getstate__, "_torchscript_modifier", "") == "export":
+            nn.Module.__setstate__(new, dict(vars(module)))
+        else:
+            new.__setstate__(module.__getstate__())
         for members in MEMBER_KINDS:  # `new` shares these with `module` if `__getstate__` returns `__dict__`
             nn.Module.__setattr__(new, members, dict(getattr(module, members)))
         for name, child in module._modules.items():

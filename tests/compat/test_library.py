@@ -367,3 +367,10 @@ def test_arguments_of_an_aten_operator_that_do_not_fit() -> None:
     for args in ((), (1, 2)):
         with pytest.raises(RuntimeError, match=r"aten::relu\(\)"):
             torch.ops.aten.relu(*args)
+
+
+def test_overloads_without_an_output_refuse_out() -> None:
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="Unknown keyword argument 'out' for operator 'aten::add'. Schema: aten::add.Tensor"):
+        torch.ops.aten.add.Tensor(x, x, out=x)
+    assert torch.ops.aten.add.out(x, x, out=x).tolist() == torch.ops.aten.mul(x, 1, out=x).tolist() == [2.0, 2.0]

@@ -62,9 +62,27 @@ class OpOverload:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         given = relevant([*args, *kwargs.values()])
-        if not are_direct(given) and should_offer(given, name=self.__name__):
+        direct = are_direct(given)
+        if not direct and should_offer(given, name=self.__name__):
             return handle_torch_function(self, given, *args, **kwargs)
-        return self._call(*args, **kwargs)
+        if "out" in kwargs and self._has_no_out():
+            schema = self._schema
+            raise RuntimeError(f"Unknown keyword argument 'out' for operator '{schema.name}'. Schema: {schema}")
+        try:
+            return self._call(*args, **kwargs)
+        except TypeError as error:  # the arguments do not fit; in PyTorch, no schema matches
+            if self.namespace != "aten" or not direct:  # or a program's override has raised it
+                raise
+            raise RuntimeError(f"aten::{error}") from error
+
+    def _has_no_out(self) -> bool:
+        """Whether the schema has no output argument. The overload "default" may represent all overloads of its operator."""
+        schema = self._schema_object
+        return (
+            self._overloadname != "default"
+            and schema is not None
+            and not any(argument.writes and argument.kwarg_only for argument in schema.arguments)
+        )
 
     @property
     def op(self) -> Callable[..., Any]:
@@ -197,15 +215,7 @@ class OpOverloadPacket:
         return list(self._overloads)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        form = self._default
-        if self.namespace != "aten":
-            return form(*args, **kwargs)
-        try:
-            return form(*args, **kwargs)
-        except TypeError as error:  # the arguments do not fit; in PyTorch, no schema matches
-            if not are_direct(relevant([*args, *kwargs.values()])):  # or a program's override has raised it
-                raise
-            raise RuntimeError(f"aten::{error}") from error
+        return self._default(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         forms = self.__dict__.get("_overloads", {})

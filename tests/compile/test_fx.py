@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 import pickle
 
@@ -130,7 +131,7 @@ def test_graphs_cut_into_parts(affix):
         assert torch.equal(one, other)
     prefix = "submod_" if affix is None else "submod_part_"
     assert [name for name, _ in split.named_children()] == [f"{prefix}{number}" for number in range(3)]
-    assert set(names.values()) == {"first", "scale", "second.0", "second.1"}
+    assert set(names.values()) == {"first", "second.0", "second.1"} and "scale" in split.state_dict()
     assert [node.op for node in split.graph.nodes if node.op == "call_module"] == ["call_module"] * 3
     with pytest.raises(RuntimeError, match="cycle"):
         split_module(traced, module, lambda node: numbers[node] % 2)
@@ -180,3 +181,40 @@ def test_immutable_collections_are_containers_of_trees():
         leaves, spec = torch.utils._pytree.tree_flatten(tree)
         restored = torch.utils._pytree.tree_unflatten(leaves, spec)
         assert leaves == [3, 4] and restored == tree and type(restored) is type(tree)
+
+
+class Conditional(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            return self.linear(x)
+        return x
+
+
+def test_graphs_call_scripted_modules_whose_control_flow_depends_on_values():
+    net, x = nn.Sequential(torch.jit.script(Conditional())), torch.ones(1, 2)
+    traced = torch.fx.symbolic_trace(net)
+    assert [node.op for node in traced.graph.nodes] == ["placeholder", "get_attr", "call_method", "output"]
+    for given in (x, -x):
+        assert torch.equal(traced(given), net(given)) and torch.equal(copy.deepcopy(traced)(given), net(given))
+
+
+def multiline_message(a):
+    def function(b):
+        message = """
+A line without indentation.
+        """
+        assert b == 1, message
+        return b + a
+
+    return function
+
+
+def test_sources_with_strings_of_several_lines():
+    from flambeau.fx.experimental.rewriter import RewritingTracer
+
+    graph = RewritingTracer().trace(multiline_message(1))
+    assert [node.name for node in graph.nodes] == ["b", "eq", "_assert", "add", "output"]

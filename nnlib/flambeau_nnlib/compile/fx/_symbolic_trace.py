@@ -139,6 +139,8 @@ class Tracer(TracerBase):
     def call_module(self, m: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Handle a call of a module: if `is_leaf_module` is True, add a node, else trace into `forward`.
 
+        Nodes call the `forward` of scripted modules, whose control flow may depend on values.
+
         Args:
             m: the module.
             forward: a function that calls the module while tracing.
@@ -152,6 +154,8 @@ class Tracer(TracerBase):
             self.module_stack[key] = (path, scope.module_type)
             if self.is_leaf_module(m, path):
                 result = self.create_proxy("call_module", path, args, kwargs)
+            elif isinstance(m, torch.jit.ScriptModule):
+                result = self.create_proxy("call_method", "forward", (self.create_proxy("get_attr", path, (), {}), *args), kwargs)
             else:
                 result = forward(*args, **kwargs)
             self.module_stack.popitem(last=True)

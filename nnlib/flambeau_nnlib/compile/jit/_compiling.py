@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import flambeau as torch
 
 from ... import nn
+from ..source_text import unindented
 from ._arguments import with_broadcasting_sizes
 from ._expressions import Expressions, NotScriptable, Static, is_container, is_plain
 from ._layers import layer_method
@@ -248,7 +248,7 @@ class _Compiler(Expressions):
         except (OSError, TypeError) as error:
             raise NotScriptable(f"Can't get source for {function}. TorchScript requires source access in order to carry out "
                                 "compilation, make sure original .py files are available.") from error  # fmt: skip
-        definition = ast.parse(textwrap.dedent("".join(source))).body[0]
+        definition = ast.parse(unindented("".join(source))).body[0]
         if not isinstance(definition, ast.FunctionDef):
             raise NotScriptable(f"{self.file}, line {self.first_line}: expected a function defined with def, not a lambda")
         self.definition = definition

@@ -29,6 +29,7 @@ from flambeau.extension.schemas import FunctionSchema
 
 from ...nn.modules.module import MEMBER_KINDS
 from ...nn.utils.parametrize import is_parametrized
+from ..source_text import unindented
 from ._arguments import Conversion, annotations_of_function, argument_conversion, unchanged
 from ._async import Future
 from ._checking import check_class, check_constants, check_function
@@ -189,7 +190,7 @@ def _code_of(code: Any, function: Any) -> str:
 
 def _source_of(function: Any) -> str:
     try:
-        return textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        return unindented(inspect.getsource(inspect.unwrap(function)))
     except (OSError, TypeError):
         return ""
 

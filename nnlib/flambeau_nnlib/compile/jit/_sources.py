@@ -7,7 +7,6 @@ import functools
 import inspect
 import linecache
 import sys
-import textwrap
 import types
 import typing
 import warnings
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 
+from ..source_text import unindented
 from ._types import OF_TORCH
 
 __all__ = [
@@ -46,7 +46,7 @@ def parsed(code: types.CodeType, file: str) -> Source | None:
     """Parse the source of a code object. `file` is its file, because equal code of two files is the same key of the cache."""
     try:
         first = code.co_firstlineno  # `inspect.getsourcelines` gives the same lines, but searches all modules
-        text = textwrap.dedent("".join(inspect.getblock(linecache.getlines(file)[first - 1 :])))
+        text = unindented("".join(inspect.getblock(linecache.getlines(file)[first - 1 :])))
         definition = ast.parse(text).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
         return None

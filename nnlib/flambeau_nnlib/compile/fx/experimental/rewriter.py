@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from flambeau import nn
 
+from ...source_text import unindented
 from .._symbolic_trace import Tracer
 from ..graph import Graph
 
@@ -30,7 +30,7 @@ class AST_Rewriter(ast.NodeTransformer):  # PyTorch's name
             fn: a function or method whose source is available.
         """
         function: Any = fn.__func__ if isinstance(fn, MethodType) else fn
-        definition: Any = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        definition: Any = ast.parse(unindented(inspect.getsource(function))).body[0]
         definition.decorator_list = []
         enclosing: Any = ast.parse(f"def enclosing({', '.join(function.__code__.co_freevars)}): pass").body[0]
         enclosing.body = [self.visit(definition)]  # the free variables of `function` are free in its copy as well

@@ -35,13 +35,13 @@ def split_module(
     keep_original_order: bool | None = False,
     partition_affix: str | None = None,
 ) -> GraphModule:
-    """Partition a graph; each partition becomes a submodule.
+    """Partition a graph; each partition becomes a submodule. Parameters and buffers remain in the module, and become inputs.
 
     Args:
         m: the module with the graph.
         root_m: the module with the attributes that the graph refers to.
         split_callback: returns the number of a node's partition.
-        qualname_map: a dictionary that receives the old path of each submodule and attribute, with its new path as key.
+        qualname_map: a dictionary that receives the old path of each called module, with its new path as key.
         keep_original_order: order partitions by first appearance, instead of topologically.
         partition_affix: part of the names of the partitions: `submod_{affix}_{number}`.
 
@@ -72,7 +72,7 @@ def split_module(
     for node, part in part_of.items():
         for source in node.all_input_nodes:
             before = part_of.get(source)
-            if source.op == "get_attr" or before is part:
+            if before is part:
                 continue
             part.inputs[source] = None
             if before is not None:
@@ -89,18 +89,13 @@ def split_module(
             copied = part.copies[source] = part.graph.placeholder(source.name, type_expr=source.type)
             copied.meta = source.meta.copy()
     for node, part in part_of.items():
-        for source in node.all_input_nodes:
-            if source.op == "get_attr" and source not in part.copies:
-                part.copies[source] = _copy_node(part, source, root_m, qualname_map)
         part.copies[node] = _copy_node(part, node, root_m, qualname_map)
 
     whole, values, attributes = Graph(), dict[Node, Any](), dict[str, Any]()
     for node in m.graph.nodes:
-        if node.op == "placeholder":
+        if node.op in ("placeholder", "get_attr"):
             values[node] = whole.node_copy(node, lambda source: values[source])
-    for node in last.all_input_nodes:
         if node.op == "get_attr":
-            values[node] = whole.node_copy(node)
             attributes[str(node.target)] = _attribute(root_m, str(node.target))
     for part in order:
         results = tuple(part.copies[source] for source in part.outputs)
@@ -114,9 +109,9 @@ def split_module(
 
 
 def _copy_node(part: _Partition, node: Node, root: nn.Module, names: dict[str, str] | None) -> Node:
-    """Copy a node to a partition, together with the attribute that it refers to."""
+    """Copy a node to a partition, together with the module that it calls."""
     copied = part.graph.node_copy(node, part.copies.__getitem__)
-    if node.op in ("call_module", "get_attr"):
+    if node.op == "call_module":
         target = str(node.target)
         copied.target = target.replace(".", "_")
         part.targets[str(copied.target)] = _attribute(root, target)

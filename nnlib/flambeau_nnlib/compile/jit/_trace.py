@@ -57,8 +57,7 @@ def _record(
     draws = False
     for given in checks:
         given, words = ((), given) if isinstance(given, dict) else (_as_arguments(given), {})
-        if recorded.differs_from(Recorded(function, given, words, strict, owner)):
-            raise TracingCheckError("Tracing failed sanity checks!\nERROR: Graphs differed across invocations!")
+        differs = recorded.differs_from(Recorded(function, given, words, strict, owner))
         results = []
         for run in (lambda *inputs, **named: recorded(owner, inputs, named), function):
             copies = pytree.tree_map_only(torch.Tensor, torch.clone, (given, words))
@@ -72,6 +71,8 @@ def _record(
                     f"Output nr {number}. of the traced function does not match the corresponding output of the Python function.",
                     TracerWarning, stacklevel=3,
                 )  # fmt: skip
+        if differs:
+            raise TracingCheckError("Tracing failed sanity checks!\nERROR: Graphs differed across invocations!")
     if draws:
         random = [str(node.target) for node in recorded.recording.graph.nodes if _may_draw(node)]
         warnings.warn(

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 FILE, RESULTS, LIMIT = (
     Path(os.environ["SUITE_FILE"]),
     Path(os.environ["SUITE_RESULTS"]),
-    float(os.environ.get("SUITE_LIMIT", "15")),
+    float(os.environ.get("SUITE_LIMIT", "60")),
 )
 sys.argv[:] = [str(FILE)]
 

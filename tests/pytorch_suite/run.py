@@ -8,9 +8,10 @@ after a crash.  A test counts if it passes on PyTorch.  The table shows, for eac
 them pass on flambeau, by kind of failure; `kept_different.txt` lists tests that fail on purpose.  The exit status is 1 if a
 file has fewer passes than `expected.txt` requires.
 
-Results are stored in `build/pytorch_suite`; a run continues where the last one stopped.  Environment variables:
+Results are stored in `build/pytorch_suite`; a run continues where the last one stopped, unless flambeau has changed.
+Environment variables:
 
-    SUITE_LIMIT   processor time of a test in seconds (15)
+    SUITE_LIMIT   processor time of a test in seconds (60)
     SUITE_ONLY    a part of the names of the tests to run
     SUITE_SHOW    kinds of failures to list, separated by commas: "value,error"
 """
@@ -19,8 +20,11 @@ from __future__ import annotations
 
 import collections
 import fnmatch
+import functools
+import hashlib
 import json
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -110,7 +114,8 @@ def _kind(record: Record) -> str:
 
 def _results(suite: Path, file: str, side: str) -> dict[str, Record]:
     """Return the record of each test of a file on one side, running those that have none."""
-    path = RESULTS / side / (file.replace("/", "__").removesuffix(".py") + ".jsonl")
+    folder = side if side == "torch" else f"{side}-{_fingerprint()}"
+    path = RESULTS / folder / (file.replace("/", "__").removesuffix(".py") + ".jsonl")
     path.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(50):  # the maximum number of crashes
         records = _read(path)
@@ -126,6 +131,17 @@ def _results(suite: Path, file: str, side: str) -> dict[str, Record]:
                 sink.write(json.dumps(crash) + "\n")
     records = {_without_address(record["test"]): record for record in _read(path)}
     return {test: record for test, record in records.items() if record["outcome"] not in ("start", "end")}
+
+
+@functools.cache
+def _fingerprint() -> str:
+    """Return a digest of the installed source files of flambeau."""
+    digest = hashlib.sha256()
+    for finder, name, _ in sorted(pkgutil.iter_modules(), key=lambda module: module.name):
+        if name.startswith("flambeau"):
+            for path in sorted(Path(finder.path, name).rglob("*.py")):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _without_address(test: str) -> str:

@@ -594,8 +594,9 @@ class ExpressionChecks(ObjectChecks):
 
     def check_builtin(self, target: Any, node: ast.Call) -> None:
         """Check the number of arguments of Python's functions."""
-        if target is print and node.keywords:
-            self.refuse(node, "print doesn't accept any keyword arguments")
+        if target in (print, slice) and node.keywords:
+            name = "print doesn't" if target is print else "Slice does not"
+            self.refuse(node, f"{name} accept any keyword arguments")
         if target in (range, enumerate, zip) and not node.args and not node.keywords:
             self.refuse(node, f"{target.__name__} expected at least 1 arguments, got 0")
         if target is range and (float_at := next((each for each in node.args if self.kind(each) in ("float", "str")), None)):

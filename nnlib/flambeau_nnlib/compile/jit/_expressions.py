@@ -568,6 +568,8 @@ class Expressions:
         return self.call(f"({owner.path}).{name}", node)
 
     def method(self, owner: ast.expr, name: str, node: ast.Call) -> Any:
+        if name == "__getitem__" and len(node.args) == 1 and isinstance(node.func, ast.Attribute):
+            return self.value(ast.copy_location(ast.Subscript(node.func.value, node.args[0], ast.Load()), node))
         text = ast.unparse(ast.fix_missing_locations(owner))
         args, kwargs = self.arguments(node)
         if name in _TO and not node.args and not node.keywords:

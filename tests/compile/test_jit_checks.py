@@ -189,6 +189,15 @@ def test_unsupported_syntax(function, message):
     assert not issubclass(torch.jit.frontend.NotSupportedError, RuntimeError)
 
 
+def sliced_by_name(x: List[int]):  # noqa: UP006
+    return x[slice(1, stop=2)]
+
+
+def test_slices_have_no_keyword_arguments():
+    with pytest.raises(RuntimeError, match="Slice does not accept any keyword arguments"):
+        torch.jit.script(sliced_by_name)
+
+
 def test_branches_that_are_not_compiled_are_not_checked():
     @torch.jit.script
     def scripted(x, y: Optional[int] = None):  # noqa: UP045

@@ -251,3 +251,12 @@ def test_trace_graphs_have_no_unused_operators():
         "aten::clone",
         "aten::add_",
     ]
+
+
+def test_a_call_of_getitem_is_an_index():
+    graph = torch.jit.script(rows).graph
+    assert "aten::index(" in str(graph) and "__getitem__" not in str(graph)
+
+
+def rows(x: torch.Tensor):
+    return x.__getitem__(torch.tensor([0, 2]))

@@ -1,4 +1,4 @@
-"""Linear systems with sparse matrices, and `spdiags`."""
+"""Linear systems, eigenvalues and low-rank approximations of sparse matrices, and `spdiags`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .layouts import coalesced, to_coo
 from .products import entries, sampled
 from .tensors import LAYOUTS, SparseTensor, build, implements, nnz_of, to_dense
 
-__all__ = ["pca_lowrank", "solve", "spdiags", "spsolve", "svd_lowrank"]
+__all__ = ["lobpcg", "pca_lowrank", "solve", "spdiags", "spsolve", "svd_lowrank"]
 
 FUSED.add("sparse_solve")
 
@@ -129,7 +129,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     return result if layout in (None, torch.sparse_coo) else to_coo(result).to_sparse(layout=layout)
 
 
-# --- low-rank decompositions --------------------------------------------------------------------------------------
+# --- decompositions -------------------------------------------------------------------------------------------------
 
 
 @implements()
@@ -144,3 +144,11 @@ def svd_lowrank(A: SparseTensor, q: int | None = 6, niter: int | None = 2, M: Te
 def pca_lowrank(A: SparseTensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
     """Approximate the first principal components of the dense matrix: subtracting the column means leaves few zeros."""
     return torch.pca_lowrank(to_dense(A), q, center, niter)
+
+
+@implements()
+def lobpcg(A: Tensor, k: int | None = None, B: Tensor | None = None, *args: Any, **kwargs: Any) -> Any:
+    """Return eigenvalues and eigenvectors of the dense matrices; other arguments are those of `torch.lobpcg`."""
+    matrix = to_dense(A) if isinstance(A, SparseTensor) else A
+    other = to_dense(B) if isinstance(B, SparseTensor) else B
+    return torch.lobpcg(matrix, k, other, *args, **kwargs)

@@ -157,6 +157,7 @@ HOME_MODULES: dict[str, dict[str, str]] = {
     "torch.nn.modules.rnn_cells": {"torch.nn.modules.rnn": "*"},
     "torch.nn.modules.softmax": {"torch.nn.modules.activation": "*"},
     "torch.nn.parallel.reducer": {"torch._C._distributed_c10d": "GradBucket Reducer"},
+    "torch.nn.uninitialized": {"torch.nn.parameter": "Uninitialized*"},
     "torch.onnx._errors": {"torch.onnx": "*"},
     "torch.onnx._exportable": {"torch.onnx": "*"},
     "torch.onnx._program": {"torch.onnx": "*"},

@@ -252,7 +252,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     wide = dtypes.float64 if dtypes.float64 in drawn._key.backend.dtypes else computed_in
     slopes = drawn.new_empty(count, dtype=wide).uniform_(lower, upper, generator=generator)
     drawn[negative] = slopes.to(drawn.dtype)
-    return _rrelu_with_noise(input, drawn)
+    return _rrelu_with_noise(input.contiguous(), drawn)  # the result is row-major, as in PyTorch
 
 
 _rrelu_with_noise = op(

@@ -132,7 +132,8 @@ def sym_sum(*args: Any) -> Any:
         6
     """
     terms = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-    if has_torch_function(terms):
+    # Numbers are not offered to overrides, not even symbolic ones: their `__torch_function__` computes with plain numbers.
+    if not all(isinstance(term, (int, float)) or is_symbolic(term) for term in terms) and has_torch_function(terms):
         return handle_torch_function(sym_sum, terms, *args)
     return functools.reduce(operator.add, terms, 0)
 

@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
+import flambeau as torch  # noqa: F401  # pickles of memory formats refer to `torch._utils.torch.channels_last`
+
 from ..engine.calls.overriding import handle_torch_function, has_torch_function
 from ..engine.devices.aliases import private_names
 from ..engine.devices.devices import device as Device

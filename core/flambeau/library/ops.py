@@ -45,6 +45,7 @@ _NAMESPACE_MODULES = {
     "prims": "flambeau.compat.primitives",
     "quantized_decomposed": "flambeau_nnlib.ao.quantization.decomposed",
     "symm_mem": "flambeau_nnlib.compat.symmetric_memory",
+    "onednn": "flambeau_nnlib.ao.quantization.onednn",
     "profiler": "flambeau.autograd.profiler",
 }
 
@@ -210,12 +211,29 @@ class OpOverloadPacket:
     def _default(self) -> OpOverload:
         return self._overloads.get("default") or next(iter(self._overloads.values()))
 
+    def _overload_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+        """Return the first overload whose schema accepts the arguments; the default one if it is the only one."""
+        schemas = [form._schema_object for form in self._overloads.values()]
+        if len(schemas) == 1 or None in schemas:
+            return self._default
+        errors = []
+        for form in self._overloads.values():
+            try:
+                form._schema.bind(args, kwargs)
+            except RuntimeError as error:
+                errors.append(str(error))
+            else:
+                return form
+        reasons = "\n\n".join(errors)
+        raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{reasons}")
+
     def overloads(self) -> list[str]:
         """Return the names of the overloads."""
         return list(self._overloads)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._default(*args, **kwargs)
+        form = self._default if self.namespace == "aten" else self._overload_for(args, kwargs)
+        return form(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         forms = self.__dict__.get("_overloads", {})
@@ -264,6 +282,8 @@ class _OpNamespace(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         function = None if name.startswith("__") else self._function(name)
+        if name in self.__dict__:  # the module of the namespace defines it by a `torch.library.Library`
+            return self.__dict__[name]
         if function is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
         packet = self.packet(name)

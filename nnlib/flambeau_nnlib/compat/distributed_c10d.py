@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any, NoReturn
 
+import flambeau as torch
+from flambeau.extension import warn
 from flambeau_nnlib import distributed
 from flambeau_nnlib.distributed.reduction import ReduceOp
 from flambeau_nnlib.distributed.store import Store as Store
@@ -42,6 +44,19 @@ def _get_object_coll_device(group: Any = None) -> str:
     if group is None:
         _get_default_group()
     return "cpu"
+
+
+def _get_pg_default_device(group: Any = None) -> torch.device:
+    """Return the device type of the tensors that a group communicates, with a warning that programs should not call this.
+
+    Raises a ValueError before `init_process_group`.
+    """
+    warn(
+        "`_get_pg_default_device` will be deprecated, it only stays for backward-compatibility reason. If you need to find a "
+        "device for object collectives, please use `_get_object_coll_device`. If you need to query the device types supported "
+        "by group, please use `_device_capability(group)`. "
+    )
+    return torch.device((group or _get_default_group()).device_type)
 
 
 def _new_process_group_helper(*args: Any, **kwargs: Any) -> NoReturn:

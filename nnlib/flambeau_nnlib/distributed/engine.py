@@ -10,6 +10,7 @@ lists of tensors, other devices and objects. The built-in engines are
   in place. NumPy and the system calls run at memory speed, so a compiled extension would not be faster.
 - `mpi`, through mpi4py, for any number of machines.
 - `nccl`, through CuPy, between CUDA devices.
+- `fake`, without communication, for tests.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILT_IN", "Communicator", "Engine", "Job", "find_engine"]
 
-BUILT_IN = {name: f"flambeau_nnlib.distributed.{name}" for name in ("gloo", "mpi", "nccl")}
+BUILT_IN = {name: f"flambeau_nnlib.distributed.{name}" for name in ("fake", "gloo", "mpi", "nccl")}
 
 
 class Communicator(Protocol):

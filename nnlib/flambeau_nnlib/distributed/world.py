@@ -61,8 +61,8 @@ GroupName = NewType("GroupName", str)
 class Backend(str):
     """Name of a transport backend; see `engine`."""
 
-    UNDEFINED, GLOO, NCCL, UCC, MPI = "undefined", "gloo", "nccl", "ucc", "mpi"
-    backend_list = [UNDEFINED, GLOO, NCCL, UCC, MPI]
+    UNDEFINED, GLOO, NCCL, UCC, MPI, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "fake"
+    backend_list = [UNDEFINED, GLOO, NCCL, UCC, MPI, FAKE]
     default_device_backend_map = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: str) -> Backend:

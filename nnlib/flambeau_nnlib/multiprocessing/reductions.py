@@ -7,11 +7,13 @@ from typing import Any
 
 import flambeau as torch
 from flambeau.cuda import sharing
-from flambeau.extension import Parameter
+from flambeau.extension import Parameter, private_names
 
 from .shared import SharedBlock, block_tensor, share
 
 __all__ = ["check_leaf", "init_reductions", "rebuild_tensor", "reduce_storage", "reduce_tensor"]
+
+__getattr__ = private_names(__name__)
 
 
 def check_leaf(tensor: torch.Tensor) -> None:

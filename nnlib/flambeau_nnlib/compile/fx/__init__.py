@@ -31,7 +31,7 @@ __all__ = [
     "has_side_effect", "immutable_collections", "map_arg", "replace_pattern", "symbolic_trace", "traceback", "wrap",
 ]  # fmt: skip
 
-_symbolic_trace.symbolic_trace = symbolic_trace  # type: ignore[attr-defined]  # libraries look for it there
+_symbolic_trace.symbolic_trace = symbolic_trace  # libraries look for it there
 
 
 def __getattr__(name: str) -> Any:

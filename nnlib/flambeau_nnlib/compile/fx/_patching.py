@@ -6,7 +6,7 @@ import builtins
 import functools
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from flambeau import Tensor
 
@@ -14,60 +14,108 @@ from ._wrapping import wrapped_functions
 from .node import map_aggregate
 from .proxy import Proxy
 
-__all__ = ["Patcher"]
+__all__ = ["Patcher", "autowrap_globals", "find_proxy", "wrap_function", "wrap_methods_with_sizes", "wrap_registered_functions"]
 
 T = TypeVar("T", bound="Callable[..., Any] | str")
 _ABSENT = object()
 
 
+class _Patch(NamedTuple):
+    """A replaced global of a module or method of a class."""
+
+    owner: dict[str, Any] | type
+    name: str
+    former: Any  # or _ABSENT
+    function: Callable[..., Any]
+
+    def patch(self) -> None:
+        self._set(self.function)
+
+    def revert(self) -> None:
+        self._set(self.former)
+
+    def _set(self, value: Any) -> None:
+        if isinstance(self.owner, type):
+            delattr(self.owner, self.name) if value is _ABSENT else setattr(self.owner, self.name, value)
+        elif value is _ABSENT:
+            self.owner.pop(self.name, None)
+        else:
+            self.owner[self.name] = value
+
+
 class Patcher:
-    """Context manager that undoes its patches when it exits."""
+    """Context manager that undoes its patches when it exits. PyTorch's `torch.fx._symbolic_trace._Patcher`."""
 
     def __init__(self) -> None:
-        self._undo: list[Callable[[], None]] = []
-        self._visited: set[int] = set()
+        self.patches_made: list[_Patch] = []
+        self.visited: set[int] = set()
 
-    def patch_global(self, names: dict[str, Any], name: str, function: Callable[..., Any]) -> None:
-        """Replace a global of a module, unless it is already patched."""
-        former = names.get(name, _ABSENT)
-        if getattr(former, "__fx_already_patched", False):
-            return
-        function.__fx_already_patched = True  # type: ignore[attr-defined]
-        names[name] = function
-        self._undo.append(lambda: names.pop(name, None) if former is _ABSENT else names.update({name: former}))
+    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Callable[..., Any], deduplicate: bool = True) -> None:
+        """Replace a global of a module.
 
-    def patch_method(self, cls: type, name: str, function: Callable[..., Any]) -> None:
-        """Replace a method of a class."""
-        former = vars(cls).get(name, _ABSENT)
-        setattr(cls, name, function)
-        self._undo.append(lambda: delattr(cls, name) if former is _ABSENT else setattr(cls, name, former))
+        Args:
+            frame_dict: the globals of the module.
+            name: the name of the global, or of a builtin.
+            new_fn: the function to replace it with.
+            deduplicate: ignored, as in PyTorch: a global can be replaced several times.
+        """
+        self._add(_Patch(frame_dict, name, frame_dict.get(name, _ABSENT), new_fn))
 
-    def wrap_globals(self, names: dict[str, Any], function_ids: set[int]) -> None:
-        """Wrap all globals of a module that are functions with the given ids, so that calls with proxies become nodes."""
-        if id(names) in self._visited:
-            return
-        self._visited.add(id(names))
-        for name, value in list(names.items()):
-            if not name.startswith("_") and callable(value) and id(value) in function_ids:
-                self.patch_global(names, name, as_leaf(value))
+    def patch_method(self, cls: type, name: str, new_fn: Callable[..., Any], deduplicate: bool = True) -> None:
+        """Replace a method of a class; see `patch`."""
+        self._add(_Patch(cls, name, vars(cls).get(name, _ABSENT), new_fn))
 
-    def wrap_sizes(self) -> None:
-        """Wrap tensor methods that take sizes, so that calls with proxies as sizes become nodes."""
-        for name in _GIVEN_SIZES:
-            self.patch_method(Tensor, name, _as_leaf_method(name, vars(Tensor)[name]))
+    def _add(self, patch: _Patch) -> None:
+        self.patches_made.append(patch)
+        patch.patch()
 
-    def wrap_registered(self) -> None:
-        """Wrap the functions registered with `torch.fx.wrap`, so that calls with proxies become nodes."""
-        for (_, name), names in wrapped_functions.copy().items():
-            function = names[name] if name in names else getattr(builtins, name)
-            self.patch_global(names, name, as_leaf(function))
+    def visit_once(self, thing: Any) -> bool:
+        """Whether this is the first call with an object."""
+        if id(thing) in self.visited:
+            return False
+        self.visited.add(id(thing))
+        return True
+
+    def revert_all_patches(self) -> list[_Patch]:
+        """Undo the patches, so that `reapply_all_patches` can make them again. Return them."""
+        for patch in reversed(self.patches_made):
+            patch.revert()
+        return self.patches_made
+
+    def reapply_all_patches(self) -> list[_Patch]:
+        """Make the patches that `revert_all_patches` undid. Return them."""
+        for patch in self.patches_made:
+            patch.patch()
+        return self.patches_made
 
     def __enter__(self) -> Patcher:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        while self._undo:
-            self._undo.pop()()
+        self.revert_all_patches()
+        self.patches_made.clear()
+        self.visited.clear()
+
+
+def autowrap_globals(patcher: Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
+    """Wrap all globals of a module that are functions with the given ids, so that calls with proxies become nodes."""
+    if patcher.visit_once(frame_dict):
+        for name, value in list(frame_dict.items()):
+            if not name.startswith("_") and callable(value) and id(value) in function_ids:
+                patcher.patch(frame_dict, name, wrap_function(value))
+
+
+def wrap_registered_functions(patcher: Patcher) -> None:
+    """Wrap the functions registered with `torch.fx.wrap`, so that calls with proxies become nodes."""
+    for (_, name), names in wrapped_functions.copy().items():
+        function = names[name] if name in names else getattr(builtins, name)
+        patcher.patch(names, name, wrap_function(function))
+
+
+def wrap_methods_with_sizes(patcher: Patcher) -> None:
+    """Wrap tensor methods that take sizes, so that calls with proxies as sizes become nodes."""
+    for name in _GIVEN_SIZES:
+        patcher.patch_method(Tensor, name, _wrap_method(name, vars(Tensor)[name]))
 
 
 _GIVEN_SIZES = (
@@ -76,7 +124,7 @@ _GIVEN_SIZES = (
 )  # fmt: skip
 
 
-def _as_leaf_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         proxy = find_proxy(args, kwargs)
@@ -99,7 +147,7 @@ def find_proxy(*values: Any) -> Proxy | None:
     return found[-1] if found else None
 
 
-def as_leaf(function: Callable[..., Any]) -> Callable[..., Any]:
+def wrap_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function so that a call with proxies becomes a node, instead of being traced into."""
 
     @functools.wraps(function)

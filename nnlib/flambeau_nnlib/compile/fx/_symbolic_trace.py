@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.extension import private_names
 from flambeau.utils import pytree
 
 from ._codegen import PyTreeCodeGen, PyTreeInfo
 from ._names import public_module
-from ._patching import Patcher, find_proxy
+from ._patching import Patcher, autowrap_globals, find_proxy, wrap_methods_with_sizes, wrap_registered_functions
 from ._wrapping import wrap
 from .graph import Graph
 from .node import Argument, base_types
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "wrap"]
 
-_tracing = False
+__getattr__ = private_names(__name__)
+
+_is_fx_tracing_flag = False
+_orig_module_call, _orig_module_getattr = nn.Module.__call__, nn.Module.__getattr__  # custom tracers call them
 wrap.__module__ = __name__  # generated code refers to `wrap` by PyTorch's module name
 _proxyable_classes: dict[type, None] = {}
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
@@ -38,12 +42,12 @@ _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 def is_fx_tracing() -> bool:
     """Whether a trace is running."""
-    return _tracing
+    return _is_fx_tracing_flag
 
 
 def is_fx_symbolic_tracing() -> bool:
     """Whether a trace is running."""
-    return _tracing
+    return _is_fx_tracing_flag
 
 
 class ProxyableClassMeta(type):
@@ -63,7 +67,7 @@ class ProxyableClassMeta(type):
         super().__init__(name, bases, attrs)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        proxy = find_proxy(args, kwargs) if _tracing else None
+        proxy = find_proxy(args, kwargs) if _is_fx_tracing_flag else None
         if proxy is not None:
             return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
         return super().__call__(*args, **kwargs)
@@ -212,16 +216,15 @@ class Tracer(TracerBase):
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", type(a), tuple(self.create_arg(element) for element in a), {})
         if isinstance(a, torch.Tensor):
-            if id(a) not in self._constants:
-                self._keep_constant(a, "_tensor_constant")
-            return self.create_node("get_attr", self._constants[id(a)], (), {})
+            if a not in self.tensor_attrs:
+                self.tensor_attrs[a] = self._keep_constant(a, "_tensor_constant")
+            return self.create_node("get_attr", self.tensor_attrs[a], (), {})
         if type(a) in _proxyable_classes:
             return self.create_node("get_attr", self._keep_constant(a, f"_{type(a).__name__}_constant_"), (), {})
         return super().create_arg(a)
 
     def _keep_constant(self, value: Any, prefix: str) -> str:
         name = self.get_fresh_qualname(prefix)
-        self._constants[id(value)] = name
         setattr(self.root, name, value)
         return name
 
@@ -352,24 +355,24 @@ class Tracer(TracerBase):
         Returns:
             The graph. Its paths are relative to `self.root`.
         """
-        global _tracing
-        former, _tracing = _tracing, True
+        global _is_fx_tracing_flag
+        former, _is_fx_tracing_flag = _is_fx_tracing_flag, True
         try:
             function = self._begin(root)
             function_globals = function.__globals__
             runnable, args = self.create_args_for_root(function, isinstance(root, nn.Module), concrete_args)
             with Patcher() as patcher:
                 self._patch_modules(patcher)
-                patcher.wrap_registered()
-                patcher.wrap_sizes()
+                wrap_registered_functions(patcher)
+                wrap_methods_with_sizes(patcher)
                 for names in (function_globals, *map(vars, self._autowrap_search)):
-                    patcher.wrap_globals(names, self._autowrap_function_ids)
+                    autowrap_globals(patcher, names, self._autowrap_function_ids)
                 returned = _annotations(inspect.unwrap(runnable)).get("return")
                 result = self.create_arg(runnable(*args))
                 self.create_node("output", "output", (result,), {}, type_expr=returned)
             self.submodule_paths = None
         finally:
-            _tracing = former
+            _is_fx_tracing_flag = former
         return self.graph
 
     def _begin(self, root: nn.Module | Callable[..., Any]) -> Any:
@@ -387,8 +390,8 @@ class Tracer(TracerBase):
         self.graph = Graph(tracer_cls=type(self))
         code = function.__code__
         self.graph._co_fields = {name: getattr(code, name) for name in ("co_name", "co_filename", "co_firstlineno")}
-        self._constants: dict[int, str] = {
-            id(value): f"{path}.{name}" if path else name
+        self.tensor_attrs: dict[Any, str] = {
+            value: f"{path}.{name}" if path else name
             for path, module in self.root.named_modules()
             for name, value in vars(module).items()
             if isinstance(value, torch.Tensor) and not isinstance(value, nn.Parameter) and name not in module._buffers
@@ -403,7 +406,7 @@ class Tracer(TracerBase):
         @functools.wraps(call)
         def traced_call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             names = getattr(getattr(module, "forward", module), "__globals__", {})
-            patcher.wrap_globals(names, self._autowrap_function_ids)
+            autowrap_globals(patcher, names, self._autowrap_function_ids)
             return self.call_module(module, functools.partial(call, module), args, kwargs)
 
         def traced_look_up(module: nn.Module, name: str) -> Any:

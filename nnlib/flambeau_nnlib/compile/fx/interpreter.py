@@ -252,7 +252,7 @@ class _TransformerTracer(Tracer):
     def __init__(self, graph: Graph, root: nn.Module) -> None:
         super().__init__()
         self.graph, self.root = graph, root
-        self._constants = {}
+        self.tensor_attrs = {}
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["OperatorExportTypes", "TrainingMode"]
+__all__ = ["OperatorExportTypes", "TensorProtoDataType", "TrainingMode"]
 
 
 class TrainingMode(IntEnum):
@@ -22,3 +22,25 @@ class OperatorExportTypes(IntEnum):
     ONNX_ATEN = 1
     ONNX_ATEN_FALLBACK = 2
     ONNX_FALLTHROUGH = 3
+
+
+class TensorProtoDataType(IntEnum):
+    """The number of each dtype in ONNX files."""
+
+    UNDEFINED = 0
+    FLOAT = 1
+    UINT8 = 2
+    INT8 = 3
+    UINT16 = 4
+    INT16 = 5
+    INT32 = 6
+    INT64 = 7
+    STRING = 8
+    BOOL = 9
+    FLOAT16 = 10
+    DOUBLE = 11
+    UINT32 = 12
+    UINT64 = 13
+    COMPLEX64 = 14
+    COMPLEX128 = 15
+    BFLOAT16 = 16

@@ -143,7 +143,10 @@ def _symbolic_value(value: Value) -> Any:
 
 
 class _Type:
-    """The metadata of a value: `dim()`, `sizes()` and `dtype()` return None if unknown."""
+    """The metadata of a value: `dim()`, `sizes()` and `dtype()` return None if unknown.
+
+    `varyingSizes()` returns a list with None in place of dynamic sizes, for which `sizes()` returns None.
+    """
 
     def __init__(self, spec: TensorSpec | None, shape: tuple[int, ...] | None) -> None:
         self._spec, self._shape = spec, shape if spec is None else tuple(spec.shape)
@@ -152,6 +155,10 @@ class _Type:
         return None if self._shape is None else len(self._shape)
 
     def sizes(self) -> list[int | None] | None:
+        sizes = self.varyingSizes()
+        return None if sizes is None or None in sizes else sizes
+
+    def varyingSizes(self) -> list[int | None] | None:
         return None if self._shape is None else [size if isinstance(size, int) else None for size in self._shape]
 
     def dtype(self) -> torch.dtype | None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ._errors import OnnxExporterError
+from ._errors import OnnxExporterError, SymbolicValueError
 
-__all__ = ["OnnxExporterError"]
+__all__ = ["OnnxExporterError", "SymbolicValueError"]

@@ -6,7 +6,29 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import flambeau as torch
+
+from ._enums import TensorProtoDataType
+from ._errors import SymbolicValueError
+
 __all__ = ["parse_args"]
+
+# {name of a dtype in `value.type().scalarType()`: the ONNX dtype}, for the attribute `to_i` of Cast
+cast_pytorch_to_onnx = {
+    "Byte": TensorProtoDataType.UINT8,
+    "Char": TensorProtoDataType.INT8,
+    "Double": TensorProtoDataType.DOUBLE,
+    "Float": TensorProtoDataType.FLOAT,
+    "Half": TensorProtoDataType.FLOAT16,
+    "Int": TensorProtoDataType.INT32,
+    "Long": TensorProtoDataType.INT64,
+    "Short": TensorProtoDataType.INT16,
+    "Bool": TensorProtoDataType.BOOL,
+    "ComplexFloat": TensorProtoDataType.COMPLEX64,
+    "ComplexDouble": TensorProtoDataType.COMPLEX128,
+    "BFloat16": TensorProtoDataType.BFLOAT16,
+    "Undefined": TensorProtoDataType.UNDEFINED,
+}
 
 _KINDS: dict[str, Callable[[Any], Any]] = {"i": int, "f": float, "b": bool, "s": str}
 
@@ -19,7 +41,7 @@ def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable
             `"b"` a bool, `"s"` a string, `"t"` a tensor, `"is"` and `"fs"` lists, `"none"` unused.
 
     Raises:
-        ValueError: when called, an argument that must be a constant is computed by the graph.
+        SymbolicValueError: when called, an argument that must be a constant is computed by the graph.
     """
 
     def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,11 +61,9 @@ def _parsed(value: Any, kind: str) -> Any:
         return None
     if isinstance(value, (list, tuple)):
         return [_parsed(each, kind.removesuffix("s")) for each in value]
-    if hasattr(value, "debugName"):  # the argument is a value of the graph
+    if _is_value(value):
         if value.array is None:
-            raise ValueError(f"expected a constant of kind {kind!r}, but {value.debugName()} is computed")
-        import flambeau as torch
-
+            raise SymbolicValueError(f"expected a constant of kind {kind!r}, but {value.debugName()} is computed", value)
         tensor = torch.as_tensor(value.array)
         if kind == "t":
             return tensor
@@ -51,3 +71,65 @@ def _parsed(value: Any, kind: str) -> Any:
         if isinstance(value, list):
             return [_parsed(each, kind.removesuffix("s")) for each in value]
     return _KINDS[kind](value) if kind in _KINDS else value
+
+
+def _is_value(x: Any) -> bool:
+    """Whether an argument is a value of the graph."""
+    return hasattr(x, "debugName")
+
+
+def _is_none(x: Any) -> bool:
+    """Whether an argument is None. Values of the graph are tensors, never None."""
+    return x is None
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether an argument is a Python value or a constant of the graph."""
+    return not _is_value(value) or value.array is not None
+
+
+def _get_const(value: Any, desc: str, arg_name: str) -> Any:
+    """Convert a constant to a Python value of a kind of `parse_args`.
+
+    Raises:
+        SymbolicValueError: the value is computed by the graph.
+    """
+    if not _is_constant(value):
+        raise SymbolicValueError(
+            f"ONNX symbolic expected a constant value of the '{arg_name}' argument, got '{value.debugName()}'", value
+        )
+    return _parsed(value, desc)
+
+
+def _maybe_get_const(value: Any, descriptor: str) -> Any:
+    """Convert a constant to a Python value of a kind of `parse_args`; return values that the graph computes unchanged."""
+    return _parsed(value, descriptor) if _is_constant(value) else value
+
+
+def _maybe_get_scalar(value: Any) -> Any:
+    """Convert a constant of shape `()` to a tensor; return other values unchanged."""
+    constant = _maybe_get_const(value, "t")
+    return constant if isinstance(constant, torch.Tensor) and constant.shape == () else value
+
+
+def _get_tensor_rank(x: Any) -> int | None:
+    """Return the number of dimensions, or None if unknown."""
+    rank: int | None = x.type().dim()
+    return rank
+
+
+def _get_tensor_sizes(x: Any, allow_nonstatic: bool = True) -> list[int | None] | None:
+    """Return the shape, or None if the number of dimensions is unknown.
+
+    Args:
+        x: a value of the graph.
+        allow_nonstatic: return None in place of dynamic sizes. If False, return None for a shape with a dynamic size.
+    """
+    sizes: list[int | None] | None = x.type().varyingSizes() if allow_nonstatic else x.type().sizes()
+    return sizes
+
+
+def _get_tensor_dim_size(x: Any, dim: int) -> int | None:
+    """Return the size of a dimension, or None if unknown."""
+    sizes = _get_tensor_sizes(x)
+    return sizes[dim] if sizes else None

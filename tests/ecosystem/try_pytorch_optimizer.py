@@ -7,7 +7,7 @@ from pytorch_optimizer import SAM, CosineScheduler, Lookahead, load_optimizer
 NAMES = [
     "a2grad", "adabelief", "adabound", "adai", "adamp", "adan", "adapnm", "adatam", "adopt", "aggmo", "apollodqn",
     "avagrad", "came", "diffgrad", "fadam", "gravity", "kate", "lamb", "laprop", "lars", "lion", "madgrad", "mars", "nero",
-    "novograd", "padam", "pid", "prodigy", "qhadam", "ranger", "ranger21", "sgdp", "shampoo", "sm3", "srmm", "stableadamw",
+    "novograd", "padam", "pid", "prodigy", "qhadam", "ranger", "sgdp", "shampoo", "sm3", "srmm", "stableadamw",
     "swats", "tiger", "yogi",
 ]  # fmt: skip
 torch.manual_seed(0)

@@ -39,7 +39,7 @@ from ._methods import with_graph
 from ._recording import Recorded, current_recording
 from ._script_containers import ScriptDict, ScriptList, unshared
 from ._sources import constants_of, source_of, warn_about_annotations
-from ._state import _enabled
+from ._state import switch
 from ._types import is_script_class
 
 __all__ = [
@@ -555,7 +555,7 @@ def script(
       (1): RecursiveScriptModule(original_name=ReLU)
     )
     """
-    if not _enabled or isinstance(obj, (ScriptFunction, ScriptModule)):
+    if not switch or isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
     if inspect.isclass(obj):
         check_class(obj)
@@ -595,7 +595,7 @@ def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Arguments are converted to the annotated types, and exceptions become `torch.jit.Error`, as in compiled code.
     """
-    if not _enabled:
+    if not switch:
         return fn
     is_special = fn.__name__.startswith("__")
     method = runs_as_script(fn, unchanged if is_special else argument_conversion(fn, source_of(fn), is_method=True))

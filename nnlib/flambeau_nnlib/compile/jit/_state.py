@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["disable", "enable"]
+__all__ = ["disable", "enable", "switch"]
 
 
 class EnabledProxy:
@@ -23,17 +23,17 @@ class EnabledProxy:
         return self.enabled
 
 
-_enabled = EnabledProxy()
+switch = _enabled = EnabledProxy()  # libraries read `_enabled`
 
 
 def disable() -> None:
     """Make `torch.jit.script` and `torch.jit.trace` return their argument."""
-    _enabled.enabled = False
+    switch.enabled = False
 
 
 def enable() -> None:
     """Make `torch.jit.script` and `torch.jit.trace` work again after `disable`."""
-    _enabled.enabled = True
+    switch.enabled = True
 
 
 def _clear_class_state() -> None:

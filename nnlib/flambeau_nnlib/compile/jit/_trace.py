@@ -19,7 +19,7 @@ from ._convolutions import merge_convolutions, without_unused
 from ._methods import with_graph
 from ._recording import Recorded, TracerWarning, Tracing
 from ._script import ScriptFunction, ScriptModule, runs_as_script, scripted
-from ._state import _enabled
+from ._state import switch
 
 __all__ = ["TopLevelTracedModule", "TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
 
@@ -159,7 +159,7 @@ def trace(
     >>> traced(torch.ones(3, 2)).shape
     torch.Size([3, 1])
     """
-    if not _enabled or isinstance(func, (ScriptModule, ScriptFunction)):
+    if not switch or isinstance(func, (ScriptModule, ScriptFunction)):
         return func
     if example_inputs is None and example_kwarg_inputs is None:
         raise RuntimeError(
@@ -195,7 +195,7 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, strict: boo
     Raises:
         AttributeError: `inputs` is not a dictionary, or the module lacks one of the methods.
     """
-    if not _enabled:
+    if not switch:
         return mod
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")

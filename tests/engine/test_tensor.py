@@ -772,3 +772,11 @@ def test_listed_attributes_exist():
     for x in (torch.randn(2, 2), torch.randn(2, 2, dtype=torch.complex64)):
         names = [name for name in dir(x) if name != "imag" or x.is_complex()]
         assert "shape" in names and all(hasattr(x, name) for name in names)
+
+
+def test_limits_of_python_types():
+    assert torch.finfo(float) == torch.finfo(complex) == torch.finfo(torch.float64)
+    assert torch.iinfo(int) == torch.iinfo(torch.int64)
+    for limits, refused in ((torch.finfo, int), (torch.iinfo, float), (torch.iinfo, bool), (torch.finfo, "float32")):
+        with pytest.raises(TypeError):
+            limits(refused)

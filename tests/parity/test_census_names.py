@@ -359,3 +359,51 @@ def test_overloads_are_chosen_by_the_arguments(library):
     with pytest.raises(RuntimeError, match="failed to match any schema") as raised:
         change(x, [1])
     assert str(raised.value).count("Declaration: census_names::change") == 3
+
+
+def test_parts_of_a_jacobian(library):
+    torch, functional = library(), library("autograd.functional")
+    first, second = functional._construct_standard_basis_for((torch.zeros(1), torch.zeros(2, 2, dtype=torch.float64)), (1, 4))
+    assert torch.equal(torch.cat([first.double(), second], 1), torch.eye(5, dtype=torch.float64))
+    assert first.dtype is torch.float32 and second.dtype is torch.float64
+    x = torch.ones(1, requires_grad=True)
+    assert functional._as_tuple(x, "x", "f") == (False, (x,)) and functional._as_tuple((x, x), "x", "f") == (True, (x, x))
+    with pytest.raises(
+        TypeError, match="The x given to f must be either a Tensor or a tuple of Tensors but the value at index 1"
+    ):
+        functional._as_tuple((x, 2), "x", "f")
+    nested = ((x, 2 * x), (3 * x, 4 * x))
+    for to_unpack, expected in (
+        (True, nested), (False, nested[0]), ((True, True), nested), ((True, False), (x, nested[1][0])),
+        ((False, True), nested[0]), ((False, False), x),
+    ):  # fmt: skip
+        assert str(functional._tuple_postprocess(nested, to_unpack)) == str(expected)
+    assert functional._grad_postprocess(nested, True) is nested or functional._grad_postprocess(nested, True) == nested
+    assert not any(part.requires_grad for parts in functional._grad_postprocess(nested, False) for part in parts)
+
+
+def test_line_search(library):
+    torch, lbfgs = library(), library("optim.lbfgs")
+    found = []
+
+    def valley(x, t, d):
+        y = (x + t * d).requires_grad_()
+        value = (1 - y[0]) ** 2 + 10 * (y[1] - y[0] ** 2) ** 2
+        value.backward()
+        return value.item(), y.grad
+
+    for start, options in (((-1.0, 2.0), {}), ((0.5, 0.1), {"c2": 0.1, "max_ls": 40}), ((3.0, -2.0), {"tolerance_change": 0.5})):
+        x = torch.tensor(start)
+        value, grad = valley(x, 0.0, x)
+        value, gradient, t, evaluations = lbfgs._strong_wolfe(valley, x, 1.0, -grad, value, grad, -grad.dot(grad), **options)
+        found += [value, *gradient.tolist(), float(t), evaluations]
+    slope = torch.tensor
+    found += [float(lbfgs._cubic_interpolate(0.0, 1.0, slope(-2.0), 1.0, 0.5, slope(1.0)))]
+    found += [float(lbfgs._cubic_interpolate(1.0, 0.5, slope(1.0), 0.0, 1.0, slope(-2.0), bounds=(0.9, 2.0)))]
+    assert found == pytest.approx(
+        [
+            5.445653, -0.6759834, 1.500955, 0.008930373, 5, 0.3098577, -0.6918434, -0.4596196, 0.02594220, 3, 53.25291, -87.31608,
+            -44.49655, 0.002974026, 7, 0.6666666, 0.9,
+        ],
+        rel=1e-4,
+    )  # fmt: skip

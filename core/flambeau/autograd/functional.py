@@ -10,10 +10,12 @@ from typing import Any
 
 import flambeau as torch
 
+from ..engine.devices.aliases import private_names
 from ..engine.tape.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from ..transforms import forward_ad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+__getattr__ = private_names(__name__)
 
 
 def vjp(
@@ -228,14 +230,14 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
         )
-    single_input, tensors = _tensors(inputs, "inputs", "jacobian")
+    single_input, tensors = tensors_in(inputs, "inputs", "jacobian")
     numels = [tensor.numel() for tensor in tensors]
     structure: list[Any] = []
 
     def push(*tangents: Any) -> tuple[Any, ...]:
         with forward_ad.dual_level():
             duals = [forward_ad.make_dual(tensor, tangent) for tensor, tangent in zip(tensors, tangents, strict=True)]
-            single, outputs = _tensors(func(*duals), "outputs", "jacobian")
+            single, outputs = tensors_in(func(*duals), "outputs", "jacobian")
             pairs = [forward_ad.unpack_dual(output) for output in outputs]
         structure[:] = [single, [value.shape for value, _ in pairs]]
         return tuple(torch.zeros_like(value) if tangent is None else tangent for value, tangent in pairs)
@@ -268,13 +270,13 @@ def hessian(
     tensor([[6., 0.],
             [0., 6.]])
     """
-    single_input, tensors = _tensors(inputs, "inputs", "hessian")
+    single_input, tensors = tensors_in(inputs, "inputs", "hessian")
     assert outer_jacobian_strategy in ("forward-mode", "reverse-mode"), (
         'Expected strategy to be either "forward-mode" or "reverse-mode".'
     )
 
     def number(*args: Any) -> Any:
-        single, outputs = _tensors(func(*args), "outputs of the user-provided function", "hessian")
+        single, outputs = tensors_in(func(*args), "outputs of the user-provided function", "hessian")
         _require("outputs", outputs, strict)
         if not single:
             raise RuntimeError("The function given to hessian should return a single Tensor")
@@ -303,9 +305,9 @@ class _Call:
     def __init__(self, name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool) -> None:
         self.name, self.create_graph, self.strict = name, create_graph, strict
         with enable_grad():
-            self.single_input, tensors = _tensors(inputs, "inputs", name)
+            self.single_input, tensors = tensors_in(inputs, "inputs", name)
             self.inputs = tuple(self.point(tensor, True) for tensor in tensors)
-            self.single_output, self.outputs = _tensors(func(*self.inputs), "outputs of the user-provided function", name)
+            self.single_output, self.outputs = tensors_in(func(*self.inputs), "outputs of the user-provided function", name)
         self.require("outputs", self.outputs)
 
     def point(self, tensor: Any, leaf: bool) -> Any:
@@ -322,7 +324,7 @@ class _Call:
                 raise RuntimeError(missing)
             return None
         with enable_grad():
-            vectors = tuple(self.point(vector, False) for vector in _tensors(v, "v", self.name)[1])
+            vectors = tuple(self.point(vector, False) for vector in tensors_in(v, "v", self.name)[1])
         if len(vectors) != len(like):
             raise RuntimeError(
                 "The given v should contain a single Tensor."
@@ -389,7 +391,7 @@ def _require(what: str, tensors: Sequence[Any], strict: bool) -> None:
             raise RuntimeError(_NOT_DIFFERENTIABLE[what].format(index))
 
 
-def _tensors(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
+def tensors_in(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
     """Return whether `value` is a single tensor, and its tensors as a tuple."""
     single = not isinstance(value, tuple)
     values = (value,) if single else value

@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import private_names
 
 from . import check
 from .first_order import Scalar, real_view
@@ -14,6 +15,7 @@ from .line_search import Point, StrongWolfe
 from .optimizer import Optimizer, Params, State
 
 __all__ = ["LBFGS"]
+__getattr__ = private_names(__name__)
 
 
 class LBFGS(Optimizer):

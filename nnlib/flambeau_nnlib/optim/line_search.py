@@ -31,14 +31,27 @@ class StrongWolfe:
         start: the point at distance 0, whose slope is negative.
         largest: largest absolute element of the direction.
         max_iter: maximum number of points to evaluate after the first.
+        sufficient_decrease, curvature: the constants of the conditions.
+        tolerance: the search ends when the bracket is shorter, as the largest change of an element.
     """
 
-    def __init__(self, evaluate: Callable[[Scalar], Point], start: Point, largest: Tensor, max_iter: int) -> None:
+    def __init__(
+        self,
+        evaluate: Callable[[Scalar], Point],
+        start: Point,
+        largest: Tensor,
+        max_iter: int,
+        *,
+        sufficient_decrease: float = SUFFICIENT_DECREASE,
+        curvature: float = CURVATURE,
+        tolerance: float = 1e-9,
+    ) -> None:
         self.start = start
         self.largest = largest
         self.max_iter = max_iter
         self.evals = 0
         self._evaluate = evaluate
+        self._sufficient_decrease, self._curvature, self._tolerance = sufficient_decrease, curvature, tolerance
 
     def search(self, t: Scalar) -> Point:
         """Return the best point found; try the distance `t` first."""
@@ -50,10 +63,10 @@ class StrongWolfe:
         return self._evaluate(t)
 
     def _is_high(self, point: Point) -> bool:
-        return bool(point.loss > self.start.loss + SUFFICIENT_DECREASE * point.t * self.start.slope)
+        return bool(point.loss > self.start.loss + self._sufficient_decrease * point.t * self.start.slope)
 
     def _is_flat(self, point: Point) -> bool:
-        return bool(abs(point.slope) <= -CURVATURE * self.start.slope)
+        return bool(abs(point.slope) <= -self._curvature * self.start.slope)
 
     def _bracket(self, point: Point) -> list[Point]:
         """Extrapolate until two points enclose a minimum, or one point satisfies the conditions."""
@@ -75,7 +88,7 @@ class StrongWolfe:
         was_close = False
         while self.evals <= self.max_iter:
             left, right = sorted(end.t for end in ends)
-            if (right - left) * self.largest < 1e-9:
+            if (right - left) * self.largest < self._tolerance:
                 break
             t = cubic_minimum(ends[0], ends[1], left, right)
             margin = 0.1 * (right - left)

@@ -169,11 +169,14 @@ _C_NAMES: Final = {
 _PYTHON_TYPES: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
-def as_dtype(value: object) -> dtype:
-    """Convert `value` to a dtype; the Python types `bool`, `int`, `float` and `complex` are accepted."""
+def as_dtype(value: object, name: str = "dtype") -> dtype:
+    """Convert `value` to a dtype; the Python types `bool`, `int`, `float` and `complex` are accepted.
+
+    `name` is the argument's name in the message of the TypeError for other values.
+    """
     result = _PYTHON_TYPES.get(value, value)
     if not isinstance(result, dtype):
-        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+        raise TypeError(f"argument {name!r} must be torch.dtype, not {type(value).__name__}")
     return result
 
 
@@ -294,16 +297,17 @@ class iinfo:
     """Limits of an integer dtype: `bits`, `min`, `max`.
 
     Args:
-        type: an integer dtype.
+        type: an integer dtype, or the Python type `int`.
 
     Raises:
-        TypeError: any other dtype.
+        TypeError: any other dtype, or not a dtype.
 
     >>> torch.iinfo(torch.int8)
     iinfo(min=-128, max=127, dtype=int8)
     """
 
     def __init__(self, type: dtype) -> None:
+        type = as_dtype(type, "type")
         if type.category != INTEGER:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type!r}'")
         self.bits: int = 8 * type.itemsize
@@ -338,10 +342,10 @@ class finfo:
     """Limits of a floating-point dtype: `bits`, `eps`, `max`, `min`, `tiny`, `resolution`.
 
     Args:
-        type: a floating-point or complex dtype; None for the default dtype.
+        type: a floating-point or complex dtype, or the Python type `float` or `complex`; None for the default dtype.
 
     Raises:
-        TypeError: an integer dtype or bool.
+        TypeError: an integer dtype or bool, or not a dtype.
 
     >>> torch.finfo(torch.float16).max
     65504.0
@@ -355,7 +359,7 @@ class finfo:
     resolution: float
 
     def __init__(self, type: dtype | None = None) -> None:
-        type = _default if type is None else type
+        type = _default if type is None else as_dtype(type, "type")
         if type.category < FLOATING:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type!r}'")
         type = type.to_real()

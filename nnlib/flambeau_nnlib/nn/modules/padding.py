@@ -52,7 +52,7 @@ class _Pad(Module):
         return str(self.padding)
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     __constants__ = ("padding", "value")
 
     def __init__(self, padding: Padding, value: float) -> None:
@@ -66,7 +66,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Pads sequences with a constant.
 
     Args:
@@ -86,7 +86,7 @@ class ConstantPad1d(_ConstantPad):
     _dims = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Pads images with a constant.
 
     Args:
@@ -107,7 +107,7 @@ class ConstantPad2d(_ConstantPad):
     _dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Pads volumes with a constant.
 
     Args:
@@ -128,7 +128,7 @@ class ConstantPad3d(_ConstantPad):
     _dims = 3
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding: Padding) -> None:
         super().__init__(padding, 0.0)
 
@@ -191,11 +191,11 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """
 
 
-class _ReflectionPad(_Pad):
+class _ReflectionPadNd(_Pad):
     _mode = "reflect"
 
 
-class ReflectionPad1d(_ReflectionPad):
+class ReflectionPad1d(_ReflectionPadNd):
     """Pads sequences with their mirror image, without repeating the edge.
 
     Args:
@@ -214,7 +214,7 @@ class ReflectionPad1d(_ReflectionPad):
     _dims = 1
 
 
-class ReflectionPad2d(_ReflectionPad):
+class ReflectionPad2d(_ReflectionPadNd):
     """Pads images with their mirror image, without repeating the edge.
 
     Args:
@@ -236,7 +236,7 @@ class ReflectionPad2d(_ReflectionPad):
     _dims = 2
 
 
-class ReflectionPad3d(_ReflectionPad):
+class ReflectionPad3d(_ReflectionPadNd):
     """Pads volumes with their mirror image, without repeating the edge.
 
     Args:
@@ -257,11 +257,11 @@ class ReflectionPad3d(_ReflectionPad):
     _dims = 3
 
 
-class _ReplicationPad(_Pad):
+class _ReplicationPadNd(_Pad):
     _mode = "replicate"
 
 
-class ReplicationPad1d(_ReplicationPad):
+class ReplicationPad1d(_ReplicationPadNd):
     """Pads sequences with copies of their first and last elements.
 
     Args:
@@ -280,7 +280,7 @@ class ReplicationPad1d(_ReplicationPad):
     _dims = 1
 
 
-class ReplicationPad2d(_ReplicationPad):
+class ReplicationPad2d(_ReplicationPadNd):
     """Pads images with copies of the nearest edge pixel.
 
     Args:
@@ -302,7 +302,7 @@ class ReplicationPad2d(_ReplicationPad):
     _dims = 2
 
 
-class ReplicationPad3d(_ReplicationPad):
+class ReplicationPad3d(_ReplicationPadNd):
     """Pads volumes with copies of the nearest edge voxel.
 
     Args:
@@ -322,7 +322,7 @@ class ReplicationPad3d(_ReplicationPad):
     _dims = 3
 
 
-class _CircularPad(_Pad):
+class _CircularPadNd(_Pad):
     _mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
@@ -331,7 +331,7 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad):
+class CircularPad1d(_CircularPadNd):
     """Pads sequences circularly: each side gets the elements of the opposite end.
 
     Args:
@@ -350,7 +350,7 @@ class CircularPad1d(_CircularPad):
     _dims = 1
 
 
-class CircularPad2d(_CircularPad):
+class CircularPad2d(_CircularPadNd):
     """Pads images circularly: each side gets the pixels of the opposite side.
 
     Args:
@@ -372,7 +372,7 @@ class CircularPad2d(_CircularPad):
     _dims = 2
 
 
-class CircularPad3d(_CircularPad):
+class CircularPad3d(_CircularPadNd):
     """Pads volumes circularly: each side gets the voxels of the opposite side.
 
     Args:

@@ -154,7 +154,8 @@ except metadata.PackageNotFoundError:
 
 
 def test_distributions_of_the_backport() -> None:
-    pytest.importorskip("importlib_metadata")
+    if run("-c", "import importlib.util as u; print(u.find_spec('importlib_metadata') is None)") == "True\n":
+        pytest.skip("importlib_metadata is not installed")  # `import setuptools` lets this process import a copy
     code = (
         "import importlib_metadata as m, torch; found = m.distribution('torch');"
         "print(m.version('torch') == torch.__version__, found.metadata['Name'], found.requires, m.version('torchvision')[:4])"

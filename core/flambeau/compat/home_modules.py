@@ -158,7 +158,7 @@ HOME_MODULES: dict[str, dict[str, str]] = {
     "torch.nn.modules.softmax": {"torch.nn.modules.activation": "*"},
     "torch.nn.parallel.reducer": {"torch._C._distributed_c10d": "GradBucket Reducer"},
     "torch.nn.uninitialized": {"torch.nn.parameter": "Uninitialized*"},
-    "torch.onnx._errors": {"torch.onnx": "*"},
+    "torch.onnx._errors": {"torch.onnx.errors": "SymbolicValueError", "torch.onnx": "*"},
     "torch.onnx._exportable": {"torch.onnx": "*"},
     "torch.onnx._program": {"torch.onnx": "*"},
     "torch.optim.adafactor": {"torch.optim": "*"},

@@ -118,3 +118,18 @@ def test_several_threads_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("stride", [16, 17])
+def test_depthwise_convolution_with_a_large_stride(stride):
+    """The pack computes horizontal strides up to 16; NumPy computes larger ones."""
+    x, weight = torch.randn(2, 5, 7, 60, requires_grad=True), torch.randn(5, 1, 3, 4, requires_grad=True)
+    options = {"stride": (2, stride), "padding": (1, 3)}
+    together = nn.functional.conv2d(x, weight, groups=5, **options)
+    separate = torch.cat([nn.functional.conv2d(x[:, i : i + 1], weight[i : i + 1], **options) for i in range(5)], 1)
+    torch.testing.assert_close(together, separate)
+    grad = torch.randn(together.shape)
+    for ours, expected in zip(
+        torch.autograd.grad(together, (x, weight), grad), torch.autograd.grad(separate, (x, weight), grad), strict=True
+    ):
+        torch.testing.assert_close(ours, expected)

@@ -79,7 +79,7 @@ def _is_value(x: Any) -> bool:
 
 
 def _is_none(x: Any) -> bool:
-    """Whether an argument is None. Values of the graph are tensors, never None."""
+    """Whether an optional argument was omitted."""
     return x is None
 
 
@@ -89,7 +89,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def _get_const(value: Any, desc: str, arg_name: str) -> Any:
-    """Convert a constant to a Python value of a kind of `parse_args`.
+    """Convert a constant to the Python type that `desc` names, as in `parse_args`: "i" for int, "is" for a list of them.
 
     Raises:
         SymbolicValueError: the value is computed by the graph.
@@ -102,7 +102,7 @@ def _get_const(value: Any, desc: str, arg_name: str) -> Any:
 
 
 def _maybe_get_const(value: Any, descriptor: str) -> Any:
-    """Convert a constant to a Python value of a kind of `parse_args`; return values that the graph computes unchanged."""
+    """Do the same as `_get_const` for a constant; return a value that the graph computes unchanged."""
     return _parsed(value, descriptor) if _is_constant(value) else value
 
 

@@ -213,8 +213,7 @@ class OpOverloadPacket:
 
     def _overload_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """Return the first overload whose schema accepts the arguments; the default one if it is the only one."""
-        schemas = [form._schema_object for form in self._overloads.values()]
-        if len(schemas) == 1 or None in schemas:
+        if len(self._overloads) == 1 or any(form._schema_object is None for form in self._overloads.values()):
             return self._default
         errors = []
         for form in self._overloads.values():

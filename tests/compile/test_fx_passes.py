@@ -6,6 +6,8 @@ import operator
 
 import pytest
 from flambeau.fx.experimental.const_fold import split_const_subgraphs
+from flambeau.fx.experimental.merge_matmul import merge_matmul
+from flambeau.fx.experimental.normalize import NormalizeOperators
 from flambeau.fx.experimental.proxy_tensor import make_fx
 from flambeau.fx.experimental.rewriter import RewritingTracer
 from flambeau.fx.passes.dialect.common.cse_pass import CSEPass, get_CSE_banned_ops
@@ -196,3 +198,26 @@ def test_graphs_of_gradients(function):
 def test_forward_mode_is_not_traced():
     with pytest.raises(RuntimeError, match="jvp cannot be traced"):
         make_fx(lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones(2),))[1])(torch.zeros(2))
+
+
+def test_products_are_merged_by_right_operand():
+    class Products(nn.Module):
+        def forward(self, a, b, c, d):
+            first, second = torch.matmul(a, c), torch.matmul(b, d)
+            return first.sum(0) + torch.matmul(b, c).sum(0) * torch.matmul(a, d).mean() + second.mean()
+
+    inputs = torch.randn(2, 3), torch.randn(5, 3), torch.randn(3, 3), torch.randn(3, 1)
+    merged = merge_matmul(Products())
+    assert [node.target for node in merged.graph.nodes].count(torch.matmul) == 2
+    assert torch.allclose(merged(*inputs), Products()(*inputs), atol=1e-5)
+    chained = merge_matmul(GraphModule(nn.Module(), symbolic_trace(lambda x, y: torch.matmul(torch.matmul(x, y), y)).graph))
+    assert [node.target for node in chained.graph.nodes].count(torch.matmul) == 2
+
+
+def test_operators_keep_keyword_arguments():
+    def program(x, y):
+        return torch.add(x, y, alpha=2) + torch.div(x, y, rounding_mode="floor")
+
+    normalized = NormalizeOperators(symbolic_trace(program)).transform()
+    x, y = torch.tensor([3.0]), torch.tensor([2.0])
+    assert torch.equal(normalized(x, y), program(x, y))

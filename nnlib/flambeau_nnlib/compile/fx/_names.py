@@ -19,7 +19,7 @@ from flambeau.utils import pytree
 from ...nn import functional as F
 from . import _pytree as fx_pytree
 
-__all__ = ["Namespace", "is_magic", "qualified_name", "snake_case", "torch_path", "type_repr"]
+__all__ = ["Namespace", "is_magic", "public_module", "qualified_name", "snake_case", "torch_path", "type_repr"]
 
 # Public names of flambeau's packages; the first matching prefix is used.
 _PUBLIC_MODULES = {

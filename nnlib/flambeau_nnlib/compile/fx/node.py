@@ -369,7 +369,7 @@ class Node:
 
         Args:
             root: the module that paths are relative to.
-            arg_types, kwarg_types: accepted; functions have no overloads here.
+            arg_types, kwarg_types: the types of the arguments; see `normalize_function`.
             normalize_to_only_use_kwargs: return all arguments as keyword arguments.
 
         Returns:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau as torch
-from flambeau import nn
+from flambeau import func, nn
 
 from .._patching import find_proxy
 from .._symbolic_trace import Tracer
@@ -126,7 +126,7 @@ def proxys_to_metas(v: Any) -> Any:
 
 
 class MetaTracer(Tracer):
-    """Trace a program and compute each node on `meta`. The model's weights must be on `meta` as well.
+    """Trace a program and compute each node on `meta`.
 
     >>> def f(x):
     ...     return x.reshape(x.shape[0] * x.shape[1])
@@ -173,7 +173,9 @@ class MetaTracer(Tracer):
             module = self.root.get_submodule(target)
             if type(module) in manual_meta_overrides:
                 return manual_meta_overrides[type(module)](module, *args, **kwargs)
-            return self.orig_forward(*args, **kwargs)
+            weights = {name: value.to("meta") for name, value in [*module.named_parameters(), *module.named_buffers()]}
+            with func._ReplacedState(module, weights, tie_weights=True, strict=False):
+                return self.orig_forward(*args, **kwargs)
         finally:
             self._disable_module_getattr = False
 

@@ -201,11 +201,10 @@ def test_devices_that_are_missing():
 
 def test_classes_that_are_refused_can_be_compared_with():
     from flambeau.distributed._shard.sharded_tensor import ShardedTensor
-    from flambeau.distributed.pipelining import ScheduleGPipe
     from flambeau.package import PackageImporter, sys_importer
 
     assert not isinstance(torch.ones(1), ShardedTensor) and sys_importer.import_module("math") is math
-    for refused in (ScheduleGPipe, PackageImporter, ShardedTensor):
+    for refused in (PackageImporter, ShardedTensor):
         with pytest.raises(NotImplementedError, match="not supported"):
             refused()
 

@@ -645,3 +645,34 @@ def test_functions_that_return_an_input():
 
     program = export(Model(), (torch.ones(2),)).module()
     assert [y.tolist() for y in program(torch.tensor([2.0, 3.0]))] == [[6, 9], [4, 6], [2, 3]]
+
+
+def test_operators_with_side_effects_stay_in_graphs():
+    noted = []
+
+    @torch.library.custom_op("effects::increase", mutates_args=("x",))
+    def increase(x: torch.Tensor) -> None:
+        x.add_(1)
+
+    @torch.library.custom_op("effects::note", mutates_args=())
+    def note(x: torch.Tensor) -> None:
+        noted.append(x.tolist())
+
+    torch.fx.has_side_effect(torch.ops.effects.note.default)
+
+    class Net(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            increase(y)
+            note(y)
+            return y * 3
+
+    x, expected = torch.ones(2), torch.full((2,), 9.0)
+    program = export(Net(), (torch.zeros(2),))
+    decomposed = program.run_decompositions()
+    cleaned = torch.fx.symbolic_trace(Net())
+    cleaned.graph.eliminate_dead_code()
+    for run in (program.module(), decomposed.module(), torch.jit.trace(Net(), torch.zeros(2)), cleaned):
+        noted.clear()
+        torch.testing.assert_close(run(x), expected)
+        assert noted == [[3.0, 3.0]]

@@ -23,12 +23,15 @@ HOME_MODULES: dict[str, dict[str, str]] = {
         "torch.package.importer": "Importer",
         "torch.package": "is_from_package",
     },
-    "flambeau_nnlib.compat.pipelining": {
-        "torch.distributed.pipelining.stage": "PipelineStage",
-        "torch.distributed.pipelining._IR": "SplitPoint pipe_split",
-        "torch.distributed.pipelining.schedules": "*",
+    "flambeau_nnlib.distributed.pipelining.chunks": {"torch.distributed.pipelining.microbatch": "*"},
+    "flambeau_nnlib.distributed.pipelining.stages": {
+        "torch.distributed.pipelining._utils": "PipeInfo PipeliningMetadataError",
+        "torch.distributed.pipelining.stage": "*",
     },
-    "flambeau_nnlib.compat.unsupported": {"torch.distributed.pipelining._IR": "pipeline"},
+    "flambeau_nnlib.distributed.pipelining.tracing": {
+        "torch.distributed.pipelining.stage": "build_stage",
+        "torch.distributed.pipelining._IR": "*",
+    },
     "flambeau_nnlib.distributed.world": {"torch.distributed.distributed_c10d": "GroupName"},
     "torch": {
         "torch.autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",

@@ -11,7 +11,7 @@ from flambeau.utils import pytree
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
-from ..fx.node import Node, map_arg
+from ..fx.node import Node, has_side_effects, map_arg
 from ._functionalizing import functionalize
 from ._sizes import SizeGuards, concrete, is_symbolic
 from ._tracing import Recording, TensorSpec, copy_expression
@@ -84,10 +84,10 @@ def _submodules(program: ExportedProgram) -> dict[str, Any]:
 
 
 def _remove_unused(graph: Graph) -> None:
-    """Remove nodes without users, except placeholders, the output and assertions."""
+    """Remove nodes without users, except placeholders, the output, assertions and operators with side effects."""
     for node in reversed(list(graph.nodes)):
-        checks = "_assert" in str(node.target)
-        if not node.users and node.op not in ("placeholder", "output") and not checks:
+        stays = "_assert" in str(node.target) or has_side_effects(node.target)
+        if not node.users and node.op not in ("placeholder", "output") and not stays:
             graph.erase_node(node)
 
 

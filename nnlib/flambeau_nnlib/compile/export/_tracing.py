@@ -26,7 +26,7 @@ from flambeau.utils import pytree
 from ..fx._names import public_module
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
-from ..fx.node import Node
+from ..fx.node import Node, has_side_effects
 from ..higher_order import cond, while_loop
 from ._errors import GuardOnDataDependentSymNode, UserError
 from ._operators import COMPOSITES, PROPERTIES, Call, aten, public_path, to_operator_call
@@ -368,13 +368,15 @@ class Recording(TorchFunctionMode):
         )
 
     def emit(self, call: Call) -> Any:
-        """Run an operator and add it to the graph, unless its result contains no tensors."""
+        """Run an operator and add it to the graph, unless it has neither tensors as results nor side effects."""
         args, kwargs = with_concrete_numbers((tuple(call.args), call.kwargs))
         if torch.autograd.forward_ad._current_level >= 0:
             raise RuntimeError("jvp cannot be traced into a graph of operators; vjp and grad can")
         result = call.target(*args, **kwargs)
         leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
         if not leaves:
+            if result is None and has_side_effects(call.target):
+                self._create(call.target, self.node_of(tuple(call.args)), self.node_of(call.kwargs))
             return result
         self.steps.append((str(call.target), [tuple(leaf.shape) for leaf in leaves]))
         used = [leaf for leaf in pytree.tree_leaves((call.args, call.kwargs)) if isinstance(leaf, Tensor)]

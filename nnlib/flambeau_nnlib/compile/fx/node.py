@@ -47,6 +47,14 @@ def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
+def has_side_effects(function: Any) -> bool:
+    """Whether a function was marked by `has_side_effect`, or is an operator of a library that writes to its arguments."""
+    if function in _side_effectful_functions:
+        return True
+    schema = None if getattr(function, "namespace", "aten") == "aten" else getattr(function, "_schema", None)
+    return schema is not None and schema.is_mutable
+
+
 def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
     if hasattr(arg, "_custom_fx_repr_fn"):
         return str(arg._custom_fx_repr_fn())
@@ -353,7 +361,7 @@ class Node:
             ours = hasattr(packet, "overloads") or torch_path(packet) is not None
             if ours and (_writes(name) or self.kwargs.get("inplace") is True or self.kwargs.get("out") is not None):
                 return True
-            if self.target in _side_effectful_functions or getattr(packet, "namespace", "") == "profiler":
+            if getattr(packet, "namespace", "") == "profiler" or has_side_effects(self.target):
                 return True
             return bool(impure_random and ours and name in names(random=True))
         return False

@@ -137,8 +137,12 @@ class DistributedDataParallel(Module, Joinable):
         output = self.module(*inputs, **kwargs)
         self.reducer.expects = False
         if trains:
-            self.reducer.prepare(self._find_unused(output) if self.reducer.find_unused else ())
+            self.prepare_for_backward(output)
         return output
+
+    def prepare_for_backward(self, output: Any) -> None:
+        """Let the next backward pass average all gradients, for an output that was computed in `no_sync`."""
+        self.reducer.prepare(self._find_unused(output) if self.reducer.find_unused else ())
 
     def _find_unused(self, output: Any) -> list[int]:
         used = _find_used(output)

@@ -341,6 +341,35 @@ def test_interfaces():
         torch.jit.script(Uses())
 
 
+def test_containers_whose_modules_implement_an_interface():
+    @torch.jit.interface
+    class General(nn.Module):
+        def forward(self, x: Any) -> Any:
+            pass
+
+    class OfAny(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x
+
+    class OfTensors(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return -x
+
+    class Chosen(nn.Module):
+        def __init__(self, *layers):
+            super().__init__()
+            self.layers = nn.ModuleList(layers)
+
+        def forward(self, x: torch.Tensor, place: int) -> Any:
+            layer: General = self.layers[place]
+            return layer.forward(x)
+
+    assert torch.jit.script(Chosen(OfAny(), OfAny()))(torch.ones(1), 1).item() == 1
+    for wrong, reason in [(OfTensors(), "the signature of method 'forward'"), (nn.Module(), "'forward' is not defined")]:
+        with pytest.raises(RuntimeError, match=f"Attribute 1 is not of annotated type General: .*{reason}"):
+            torch.jit.script(Chosen(OfAny(), wrong))
+
+
 class Layers(nn.Module):
     def __init__(self, index):
         super().__init__()

@@ -1,7 +1,5 @@
 """Graphs of scripted and traced code have the same operators as PyTorch's."""
 
-from __future__ import annotations
-
 import pytest
 import torch as pytorch
 
@@ -92,3 +90,28 @@ def test_methods_that_scripted_modules_refuse(how):
         made.weight.requires_grad_(False)
         assert not module.weight.requires_grad
     assert refusals[0] == refusals[1]
+
+
+@pytest.mark.parametrize("library", [torch, pytorch], ids=["flambeau", "torch"])
+def test_graphs_contain_calls_of_ignored_functions(library, tmp_path):
+    @library.jit.ignore
+    def function(x, y: int | None):
+        return x
+
+    class Module(library.nn.Module):
+        def forward(self, x):
+            found = self.method(x, 3)
+            return function(x, None) + found[0]
+
+        @library.jit.ignore
+        def method(self, x, number: int) -> list[int]:
+            return [number]
+
+    scripted = library.jit.script(Module())
+    nodes = scripted.graph.findAllNodes("prim::PythonOp")
+    assert [(node.pyname(), node.inputsSize(), str(node.output().type())) for node in nodes] == [
+        ("method", 3, "List[int]" if library is pytorch else "int[]"), ("function", 2, "Tensor"),
+    ]  # fmt: skip
+    assert "^method" in str(scripted.graph)
+    with pytest.raises(RuntimeError, match="Could not export Python function call"):
+        scripted.save(str(tmp_path / "net.pt"))

@@ -502,3 +502,55 @@ def test_a_traced_dictionary_keyed_by_tensors(tmp_path):
     traced.save(tmp_path / "net.pt")
     found = pytorch.jit.load(tmp_path / "net.pt")(pytorch.ones(1), 2 * pytorch.ones(1))
     assert [(key.item(), value.item()) for key, value in found.items()] == [(1, 3), (2, 1)]
+
+
+@torch.jit.interface
+class Activation(nn.Module):
+    def forward(self, x: Tensor, power: int = 1) -> Tensor:
+        pass
+
+
+class Sine(nn.Module):
+    def forward(self, x: Tensor, power: int = 1) -> Tensor:
+        return x.sin() ** power
+
+
+class Cosine(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor([2.0]))
+
+    def forward(self, x: Tensor, power: int = 1) -> Tensor:
+        return x.cos() ** power * self.scale
+
+
+class ChosenByName(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.ModuleDict({"sine": Sine(), "cosine": Cosine()})
+
+    def forward(self, x: Tensor, name: str) -> Tensor:
+        chosen: Activation = self.inner[name]
+        return chosen.forward(x, 2)
+
+
+class ChosenByPlace(nn.ModuleList):
+    def __init__(self):
+        super().__init__([Sine(), Cosine()])
+
+    def forward(self, x: Tensor, place: int) -> Tensor:
+        first: Activation = self[place]
+        second: Activation = self[1 - place]
+        return first.forward(x) - second.forward(x)
+
+
+@pytest.mark.parametrize(("kind", "keys"), [(ChosenByName, ("sine", "cosine")), (ChosenByPlace, (0, 1))])
+def test_containers_indexed_by_values(kind, keys, tmp_path):
+    x = torch.randn(3)
+    scripted = torch.jit.script(kind())
+    assert_saved_agrees(scripted, tmp_path / "net.pt", *((x, key) for key in keys))
+    nodes = {node.kind(): node for node in scripted.graph.nodes()}
+    assert {"prim::ModuleContainerIndex", "prim::CallMethod"} <= nodes.keys()
+    assert str(nodes["prim::CallMethod"].output().type()) == "Tensor"
+    with pytest.raises(RuntimeError, match="KeyError" if kind is ChosenByName else "IndexError"):
+        torch.jit.load(tmp_path / "net.pt")(x, "tangent" if kind is ChosenByName else 2)

@@ -271,6 +271,10 @@ class LoadedModule(RecursiveScriptModule, ScriptObject):
             else:
                 object.__setattr__(self, name, value)
 
+    def __getitem__(self, key: Any) -> Any:
+        """Return the submodule with a name or at a place; code that indexes containers calls this."""
+        return self._modules[key] if isinstance(key, str) else [*self._modules.values()][key]
+
     @property
     def code(self) -> str:
         """The code of `forward` in the archive."""

@@ -27,6 +27,7 @@ __all__ = [
     "argument_conversion",
     "check_interface",
     "is_of_library",
+    "missing_method",
     "problem_of_type_comment",
     "unchanged",
     "with_broadcasting_sizes",
@@ -277,26 +278,38 @@ def _named_tuple(value: Any, cls: Any) -> Any:
 
 def check_interface(value: Any, interface: type) -> None:
     """Raise RuntimeError if a module or object does not implement an interface."""
-    names = f"'{type(value).__name__}' is not compatible with interface '{interface.__name__}'"
     if issubclass(interface, torch.nn.Module) and not isinstance(value, torch.jit.ScriptModule):
-        raise RuntimeError(f"{names}: only a ScriptModule class can be subtype of module interface")
+        raise RuntimeError(
+            f"'{type(value).__name__}' is not compatible with interface '{interface.__name__}': "
+            "only a ScriptModule class can be subtype of module interface"
+        )
+    problem = missing_method(type(value), interface)
+    if problem:
+        raise RuntimeError(problem)
+
+
+def missing_method(cls: type, interface: type) -> str:
+    """Return a message that names the method of an interface that a class lacks; an empty string if it has all of them."""
+    names = f"'{cls.__name__}' is not compatible with interface '{interface.__name__}'"
     for name, declared in interface_methods(interface).items():
-        method = inspect.unwrap(getattr(type(value), name, None))  # type: ignore[arg-type]
-        if not isinstance(method, types.FunctionType):
-            raise RuntimeError(f"{names} because method with name '{name}' is not defined")
+        method = inspect.unwrap(getattr(cls, name, None))  # type: ignore[arg-type]
+        if not isinstance(method, types.FunctionType) or method is torch.nn.Module.forward:
+            return f"{names} because method with name '{name}' is not defined"
         expected, hints = (annotations_of_function(function, source_of(function)) for function in (vars(interface)[name], method))
         parameters = [list(signature.parameters)[1:] for signature in (declared, inspect.signature(method))]
         fits = len(parameters[0]) <= len(parameters[1]) and all(
             _accepts(hints.get(own, torch.Tensor), expected.get(given, torch.Tensor))
             for given, own in zip(*parameters, strict=False)
         )
-        if not fits or not _accepts(expected.get("return", Any), hints.get("return", Any)):
-            raise RuntimeError(f"{names} because the signature of method '{name}' is incompatible with the interface")
+        returned = expected.get("return", Any)
+        if not fits or not _accepts(returned, hints.get("return", returned)):
+            return f"{names} because the signature of method '{name}' is incompatible with the interface"
+    return ""
 
 
 def _accepts(declared: Any, given: Any) -> bool:
     """Whether values of an annotated type may be passed where another type is declared. Unknown types are accepted."""
-    return not conflict(named_type(given), named_type(declared))
+    return declared is Any or (given is not Any and not conflict(named_type(given), named_type(declared)))
 
 
 def _require(value: Any, holds: bool) -> Any:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 import flambeau as torch
 
 from ... import nn
-from ._arguments import annotations_of_function, is_of_library, problem_of_type_comment
+from ._arguments import annotations_of_function, is_of_library, missing_method, problem_of_type_comment
 from ._expression_checks import ExpressionChecks
 from ._kinds import (
     NUMBERS,
@@ -533,7 +533,19 @@ class _Checker(ExpressionChecks):
             self.refuse(node, f"Variable '{ast.unparse(node.target)}' is annotated with type {hints} but is being assigned to a "
                         f"value of type {found}")  # fmt: skip
         self.check_invariance(node, found, hints)
+        self.check_implementations(node)
         self.assign(node.target, simple(hints))
+
+    def check_implementations(self, node: ast.AnnAssign) -> None:
+        """Check that all modules of a container implement the interface that is declared for one of them."""
+        interface = self.evaluated(node.annotation)
+        if not isinstance(node.value, ast.Subscript) or not is_interface(interface):
+            return
+        container = self.module_at(node.value.value)
+        for name, child in container.named_children() if container is not None else ():
+            problem = missing_method(type(child), interface)
+            if problem:
+                self.refuse(node.value, f"Attribute {name} is not of annotated type {interface.__name__}: {problem}")
 
     def check_declaration(self, node: ast.AnnAssign) -> None:
         """Refuse to declare the type of a name again in a branch or loop, or that of an attribute outside of `__init__`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,16 +19,17 @@ import flambeau as torch
 from ... import nn
 from ..source_text import unindented
 from ._arguments import with_broadcasting_sizes
-from ._expressions import Expressions, NotScriptable, Static, is_container, is_plain
+from ._expressions import Expressions, NotScriptable, Static, is_container, is_plain, not_exported
+from ._kinds import interface_methods
 from ._layers import layer_method
 from ._printing import attribute_path
 from ._sources import parsed
-from ._types import NoType, is_script_class, type_of_annotation, type_of_value
+from ._types import NoType, is_interface, is_script_class, type_of_annotation, type_of_value
 
 if TYPE_CHECKING:
     from ._program import Program
 
-__all__ = ["compile_class", "compile_function", "compile_method", "exported_methods", "methods_with_hooks"]
+__all__ = ["compile_class", "compile_function", "compile_interface", "compile_method", "exported_methods", "methods_with_hooks"]
 
 
 def exported_methods(module: nn.Module) -> list[str]:
@@ -65,13 +67,8 @@ def compile_method(program: Program, module: nn.Module, name: str, self_type: st
             program.method(child, "forward")
             lines.append(f"  input = ({attribute_path(path)}).forward(input)")
         return _typed_sequence([*lines, "  return input"], program, module)
-    if getattr(function, "_torchscript_modifier", "") in ("ignore",) or "ignore (" in getattr(
-        function, "_torchscript_modifier", ""
-    ):
-        raise NotScriptable(
-            f"Could not export Python function call '{name}'. Remove calls to Python functions before export. Did you forget to "
-            "add @script or @script_method annotation? If this is a nn.ModuleList, add it to __constants__"
-        )
+    if str(getattr(function, "_torchscript_modifier", "")).startswith("ignore"):
+        raise NotScriptable(not_exported(name))
     unannotated = _type_of_state(program, module) if name == "__setstate__" else "Tensor"
     return _Compiler(program, function, module, self_type).lines(name, unannotated=unannotated)
 
@@ -188,6 +185,12 @@ def compile_class(program: Program, cls: type, path: str) -> tuple[list[str], di
             lines[0] = lines[0].replace("):", ") -> NoneType:")
         methods += lines
     return [*(f"{name} : {kind}" for name, kind in declared.items()), *methods], declared
+
+
+def compile_interface(program: Program, cls: type, path: str) -> list[str]:
+    """Return the TorchScript lines of an interface: its methods without code."""
+    heads = [_Compiler(program, vars(cls)[name], None, path, cls).lines(name)[0] for name in interface_methods(cls)]
+    return [line for head in heads for line in (head.replace(f": {path}", "", 1), "  pass")]
 
 
 def _assigned_types(text: str) -> dict[str, str]:
@@ -507,9 +510,21 @@ class _Compiler(Expressions):
         kind = self.annotation(annotation, node)
         target = self.target(node.target)
         if isinstance(node.target, ast.Name):
-            self.note_class(node.target.id, annotation if is_script_class(annotation) else None)
+            has_methods = is_script_class(annotation) or is_interface(annotation)
+            self.note_class(node.target.id, annotation if has_methods else None)
+        if is_interface(annotation) and isinstance(node.value, ast.Subscript):
+            container = self.value(node.value.value)
+            if isinstance(container, Static) and isinstance(container.value, nn.Module):
+                value = self.implementation(container, annotation, node.value)
+                return [ast.AnnAssign(target, self.parse(kind), value, simple=1)]  # type: ignore[call-overload]  # a name
         value = self.listed(node.value) or self.dynamic(node.value)
         return [ast.Assign([target], self.annotated(kind, value))]
+
+    def implementation(self, container: Static, interface: type, node: ast.Subscript) -> ast.expr:
+        """Translate an item of a container whose modules all implement an interface; the index may be any value."""
+        for child, name in itertools.product(container.value.children(), interface_methods(interface)):
+            self.program.method(child, name)
+        return ast.Subscript(self.parse(container.path), self.dynamic(node.slice), ast.Load())
 
     def statement_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)):

@@ -19,11 +19,12 @@ import flambeau as torch
 
 from ... import nn
 from ...nn import functional as F
+from ._arguments import annotations_of_function
 from ._decorators import unwrap_optional
 from ._functional import LISTS, TOP, space_of, torch_call
 from ._methods import ScriptMethod
 from ._printing import attribute_path
-from ._sources import annotations_of, constants_of
+from ._sources import annotations_of, constants_of, source_of
 from ._syntax import METHODS_OF_OPERATORS
 from ._types import (
     OF_TORCH,
@@ -42,7 +43,7 @@ from .annotations import BROADCASTING_LISTS
 if TYPE_CHECKING:
     from ._program import Program
 
-__all__ = ["BUILTINS", "Expressions", "NotScriptable", "Static", "is_container", "is_plain"]
+__all__ = ["BUILTINS", "Expressions", "NotScriptable", "Static", "is_container", "is_plain", "not_exported"]
 
 
 class NotScriptable(RuntimeError):
@@ -66,6 +67,7 @@ BUILTINS = frozenset({
     "sorted", "str", "sum", "tuple", "zip", "any", "all", "ord", "chr", "reversed", "divmod", "pow", "hex", "oct", "bin",
     "getattr", "hasattr", "hash", "id", "isinstance", "slice",
 })  # fmt: skip
+_CONSTRUCTORS = (int, float, bool, str, complex, range, list, dict, tuple, enumerate, zip, reversed)
 _ATTRIBUTES = {
     "shape": "torch.size({})", "device": "ops.prim.device({})", "dtype": "ops.prim.dtype({})", "ndim": "torch.dim({})",
     "T": "torch.numpy_T({})", "mT": "torch.transpose({}, -2, -1)", "H": "torch.adjoint({})", "mH": "torch.adjoint({})",
@@ -74,6 +76,14 @@ _ATTRIBUTES = {
 }  # fmt: skip
 _TO = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "long": torch.int64, "int": torch.int32,
        "bool": torch.bool, "byte": torch.uint8, "short": torch.int16, "char": torch.int8, "bfloat16": torch.bfloat16}  # fmt: skip
+
+
+def not_exported(name: str) -> str:
+    """Return PyTorch's message for a call of a Python function in a script that is saved."""
+    return (
+        f"Could not export Python function call '{name}'. Remove calls to Python functions before export. Did you forget to "
+        "add @script or @script_method annotation? If this is a nn.ModuleList, add it to __constants__"
+    )
 
 
 def is_container(module: nn.Module) -> bool:
@@ -564,6 +574,8 @@ class Expressions:
             return self.parse(f"ops.prim.RaiseException({quote(message)})")
         if owner.path == "":
             self.refuse(node, f"the module {type(module).__name__} is not a submodule of the scripted module")
+        if modifier.startswith("ignore"):
+            return self.python_call(getattr(type(module), name), node, owner.path)
         self.program.method(module, name)
         return self.call(f"({owner.path}).{name}", node)
 
@@ -603,20 +615,7 @@ class Expressions:
         special = self.special_call(target, node)
         if special is not None:
             return special
-        if isinstance(target, type) and target in (
-            int,
-            float,
-            bool,
-            str,
-            complex,
-            range,
-            list,
-            dict,
-            tuple,
-            enumerate,
-            zip,
-            reversed,
-        ):
+        if isinstance(target, type) and target in _CONSTRUCTORS:
             return self.call(target.__name__, node)
         name = getattr(target, "__name__", "")
         if getattr(builtins, name, None) is target:
@@ -643,9 +642,7 @@ class Expressions:
         if isinstance(target, (FunctionType, torch.jit.ScriptFunction)):
             plain = target.function if isinstance(target, torch.jit.ScriptFunction) else inspect.unwrap(target)
             if str(getattr(plain, "_torchscript_modifier", "")).startswith("ignore"):
-                self.refuse(
-                    node, f"Could not export Python function call '{name}'. Remove calls to Python functions before export"
-                )
+                return self.python_call(plain, node)
             if plain.__module__.startswith(OF_TORCH):
                 self.refuse(node, f"the function {plain.__module__}.{name} cannot be written as TorchScript")
             return self.call(self.program.function(target if isinstance(target, torch.jit.ScriptFunction) else plain), node)
@@ -655,6 +652,13 @@ class Expressions:
             return self.call(self.program.named_class(target), node)
         kind = type(target).__name__ if not isinstance(target, type) else f"class {target.__name__}"
         return self.refuse(node, f"Python {kind} {name!r} cannot be called in a script that is saved")
+
+    def python_call(self, function: Any, node: ast.Call, *before: str) -> ast.expr:
+        """Translate a call of a function that is marked as ignored. Graphs contain such calls, but they cannot be saved."""
+        if not self.program.python_calls:
+            self.refuse(node, not_exported(function.__name__))
+        returned = annotations_of_function(function, source_of(function)).get("return", torch.Tensor)
+        return self.annotated(self.annotation(returned, node), self.call(f"ops.python.{function.__name__}", node, *before))
 
     def class_of(self, code: ast.expr) -> type | None:
         """Return the user-defined class of an expression's value, or None if unknown."""

@@ -352,6 +352,10 @@ class Node:
 
     i = f = t = ival = s
 
+    def pyname(self) -> str:
+        """Return the name of the Python function that a node of the kind `prim::PythonOp` calls."""
+        return str(self.attributes["pyname"])
+
     def isNondeterministic(self) -> bool:
         """Whether the operator draws random numbers. Dropout does in training only."""
         namespace, _, name = self._kind.partition("::")
@@ -388,7 +392,8 @@ class Node:
         inputs = ", ".join(f"%{value.debugName()}" for value in self._inputs)
         scope = f", scope: {self.scope}" if self.scope else ""
         source = f" # {self.source}" if self.source else ""
-        return f"{outputs} = {self._kind}{attributes}({inputs}){scope}{source}"
+        kind = f"^{self.pyname()}()" if self._kind == "prim::PythonOp" else f"{self._kind}{attributes}"
+        return f"{outputs} = {kind}({inputs}){scope}{source}"
 
     def lines(self, indent: str = "") -> list[str]:
         found = [indent + self.line()]

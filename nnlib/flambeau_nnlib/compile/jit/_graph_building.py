@@ -259,7 +259,8 @@ class _Builder:
         if isinstance(node, ast.Assign):
             self.assign(node.targets[0], node.value)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            self.assign(node.target, node.value)
+            annotated = ast.Call(ast.Name("annotate", ast.Load()), [node.annotation, node.value], [])
+            self.assign(node.target, annotated)
         elif isinstance(node, ast.AugAssign):
             read = ast.parse(ast.unparse(node.target), mode="eval").body
             self.assign(node.target, ast.BinOp(read, node.op, node.value))
@@ -490,6 +491,8 @@ class _Builder:
 
     def value_Subscript(self, node: ast.Subscript, name: str | None) -> Value:
         owner = self.value(node.value)
+        if id(owner) in self.modules_of:
+            return self.node("prim::ModuleContainerIndex", [owner, self.value(node.slice)], None, name)
         if owner.type().text != "Tensor":
             if isinstance(node.slice, ast.Slice):
                 return self.node("aten::slice", [owner, *self.limits(node.slice)], owner.type(), name)
@@ -552,15 +555,17 @@ class _Builder:
             path = text.split(".")
             kind = f"aten::{'.'.join(path[1:])}" if root == "torch" else f"{path[1]}::{'.'.join(path[2:])}"
             values = [self.value(argument) for argument in given]
+            if text.startswith("ops.python."):
+                return self.node("prim::PythonOp", values, None, name, pyname=path[2])
             return self.operator(kind, self.completed(kind, node, values) if root == "torch" else values, name)
         assert isinstance(function, ast.Attribute)
         owner = self.value(function.value)
         module = self.modules_of.get(id(owner))
         arguments = [self.value(argument) for argument in given]
-        definition = None if module is None else self.method_of(module, function.attr)
-        if definition is None or module is None:
+        definition = self.method_of(owner.type().text if module is None else self.describe(module).path, function.attr)
+        if definition is None:
             return self.node("prim::CallMethod", [owner, *arguments], None, name, name=function.attr)
-        if self.inline and not _is_deep(definition):
+        if self.inline and module is not None and not _is_deep(definition):
             notes = self.notes.get((id(module), function.attr), {})
             result: Value = self.function(definition, [owner, *self.ordered(definition, node, arguments, 1)], module, notes)
             return result
@@ -598,8 +603,9 @@ class _Builder:
             ordered.append(places[name] if name in places else self.value(defaults[name]))
         return ordered
 
-    def method_of(self, module: nn.Module, name: str) -> ast.FunctionDef | None:
-        definition = self.definitions.get(self.describe(module).path)
+    def method_of(self, path: str, name: str) -> ast.FunctionDef | None:
+        """Return a method of the class at a path, or None."""
+        definition = self.definitions.get(path)
         parts = definition.body if isinstance(definition, ast.ClassDef) else []
         return next((part for part in parts if isinstance(part, ast.FunctionDef) and part.name == name), None)
 
@@ -695,7 +701,7 @@ def build_graph(
         has_self: whether the first input is the module; False for functions.
     """
     builder = _Builder(constants, definitions(code), describe, notes or {}, inline)
-    definition = builder.method_of(root, method)
+    definition = builder.method_of(describe(root).path, method)
     if definition is None:
         raise RuntimeError(f"the module has no method {method!r}")
     graph, inputs = builder.graph, []

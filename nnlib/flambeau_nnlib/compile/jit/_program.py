@@ -16,7 +16,7 @@ from flambeau import Tensor, nn
 from flambeau.utils import pytree
 
 from ._archive import LoadedModule, LoadedObject
-from ._compiling import compile_class, compile_function, compile_method, exported_methods, methods_with_hooks
+from ._compiling import compile_class, compile_function, compile_interface, compile_method, exported_methods, methods_with_hooks
 from ._expressions import NotScriptable
 from ._freeze import FrozenModule
 from ._graph_building import definitions
@@ -29,6 +29,7 @@ from ._types import (
     check_enum,
     class_path,
     is_enum,
+    is_interface,
     is_named_tuple,
     literal,
     type_of_annotation,
@@ -52,9 +53,11 @@ class Program:
 
     Args:
         root: a scripted or traced module, or a `ScriptFunction`.
+        python_calls: allow calls of functions that are marked as ignored. The code then describes a graph; it cannot be saved.
     """
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, python_calls: bool = False) -> None:
+        self.python_calls = python_calls
         self.constants: list[Tensor] = []
         self.files: dict[str, list[str]] = {}
         self.described: dict[int, ModuleDescription] = {}
@@ -273,7 +276,7 @@ class Program:
     # --- classes, functions and constants ---
 
     def named_class(self, cls: Any) -> str:
-        """Return the path of a user-defined class or `NamedTuple`; add the class if necessary."""
+        """Return the path of a user-defined class, `NamedTuple`, enumeration or interface; add it if necessary."""
         if id(cls) in self._functions:
             return self._functions[id(cls)]
         path = self._free(class_path(cls))
@@ -288,6 +291,9 @@ class Program:
             kinds = {field: type_of_annotation(hints[field], self.named_class) if field in hints else "Tensor"
                      for field in cls._fields}  # fmt: skip
             base, lines = "(NamedTuple)", [f"{field} : {kind}" for field, kind in kinds.items()]
+        elif is_interface(cls):
+            base = "(ModuleInterface)" if issubclass(cls, nn.Module) else "(Interface)"
+            lines = compile_interface(self, cls, path)
         else:
             base = ""
             try:

@@ -83,14 +83,14 @@ class _Content(NamedTuple):
     notes: dict[tuple[int, str], dict[str, Note]] = {}
 
 
-def content_of(m: Any) -> _Content:
+def content_of(m: Any, python_calls: bool = False) -> _Content:
     if isinstance(m, FrozenModule):
         frozen = frozen_program(m)
         return _Content(frozen.root, frozen.code(), frozen.constants, b"10\n", lambda module: frozen.described[id(module)])
     if isinstance(m, LoadedModule):
         archive: Archive = type(m)._archive
         return _Content(m, archive.code, list(archive.constants), archive.version, _described_as_read)
-    program = Program(m)
+    program = Program(m, python_calls)
     return _Content(program.root, program.code(), program.constants, b"10\n", program.description, program.notes)
 
 
@@ -119,7 +119,7 @@ def graph_of(m: Any, inline: bool, name: str = "forward") -> Graph:
     Raises:
         RuntimeError: the code cannot be written as TorchScript.
     """
-    content = content_of(m)
+    content = content_of(m, python_calls=True)
     return build_graph(
         content.root, name, content.code, content.constants, content.describe, content.notes, inline,
         has_self=not isinstance(m, torch.jit.ScriptFunction),

@@ -433,6 +433,9 @@ def test_settings_of_the_compiler_are_patched():
         torch.distributed.rpc.rpc_sync("worker", print)
     with pytest.raises(RuntimeError, match="distributed.autograd is not available"), torch.distributed.autograd.context():
         pass
+    for function in (torch.distributed.autograd.get_gradients, lambda context: torch.distributed.autograd.backward(context, [])):
+        with pytest.raises(RuntimeError, match="distributed.autograd is not available"):
+            function(1)
 
 
 def test_tf32_is_the_precision_of_products():

@@ -8,9 +8,11 @@ False
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
-__all__ = ["context", "is_available"]
+__all__ = ["backward", "context", "get_gradients", "is_available"]
+
+_REFUSAL = "torch.distributed.autograd is not available: remote procedure calls are not supported"
 
 
 def is_available() -> bool:
@@ -26,7 +28,17 @@ class context:
     """
 
     def __enter__(self) -> NoReturn:
-        raise RuntimeError("torch.distributed.autograd is not available: remote procedure calls are not supported")
+        raise RuntimeError(_REFUSAL)
 
     def __exit__(self, *args: object) -> None:
         pass
+
+
+def backward(context_id: int, roots: Any, retain_graph: bool = False) -> NoReturn:
+    """Raise RuntimeError: remote procedure calls are not supported."""
+    raise RuntimeError(_REFUSAL)
+
+
+def get_gradients(context_id: int) -> NoReturn:
+    """Raise RuntimeError: remote procedure calls are not supported."""
+    raise RuntimeError(_REFUSAL)

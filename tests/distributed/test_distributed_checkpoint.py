@@ -271,3 +271,23 @@ def test_the_state_of_an_optimizer_alone(tmp_path):
     reader = checkpoint.FileSystemReader(Path(tmp_path))
     state = checkpoint.load_sharded_optimizer_state_dict(net.state_dict(), "optimizer", reader)
     torch.testing.assert_close(state["optimizer"]["state"]["0.bias"]["exp_avg"], optimizer.state[net[0].bias]["exp_avg"])
+
+
+def test_storage_of_a_user(tmp_path):
+    """A writer and a reader outside the library, which return `torch.futures.Future`."""
+
+    class Writer(FileSystemWriter):
+        def write_data(self, plan, planner):
+            return super().write_data(plan, planner).then(lambda future: future.value())
+
+    class Reader(checkpoint.FileSystemReader):
+        def read_data(self, plan, planner):
+            done = super().read_data(plan, planner)
+            assert isinstance(done, torch.futures.Future) and done.done()
+            return done
+
+    state = {"weight": torch.arange(4.0), "step": 3}
+    checkpoint.save(state, storage_writer=Writer(tmp_path), no_dist=True)
+    found = {"weight": torch.zeros(4), "step": 0}
+    checkpoint.load(found, storage_reader=Reader(tmp_path), no_dist=True)
+    assert found["weight"].tolist() == [0, 1, 2, 3] and found["step"] == 3

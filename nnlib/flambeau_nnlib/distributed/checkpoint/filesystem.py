@@ -11,7 +11,7 @@ import os
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -21,6 +21,7 @@ from typing import IO, Any
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension.files import DamageError, file_label, reading
+from flambeau.futures import Future
 
 from . import pickles
 from .metadata import Metadata, MetadataIndex, StorageMeta

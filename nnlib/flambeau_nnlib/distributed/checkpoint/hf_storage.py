@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import flambeau as torch
+from flambeau.futures import Future
 
 from .filesystem import FileSystemReader, FileSystemWriter, _StorageInfo
 from .metadata import ChunkStorageMetadata, Metadata, MetadataIndex, TensorProperties, TensorStorageMetadata

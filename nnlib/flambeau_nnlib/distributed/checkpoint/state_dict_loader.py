@@ -71,7 +71,7 @@ def load_entries(
         return source.prepare_global_plan(plans.create_global_plan(found))
 
     own = plans.finish_plan(team.agree("plan", plan, decide))
-    team.all_do("read", lambda: source.read_data(own, plans).result())
+    team.all_do("read", lambda: source.read_data(own, plans).wait())
 
 
 def _load_state_dict_from_keys(

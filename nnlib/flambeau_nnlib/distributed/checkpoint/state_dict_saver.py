@@ -97,7 +97,7 @@ def save_entries(
         writer.finish(described[0], results)
         return [described[0]] * team.size
 
-    metadata: Metadata = team.agree("write", lambda: writer.write_data(own, planner).result(), finish)
+    metadata: Metadata = team.agree("write", lambda: writer.write_data(own, planner).wait(), finish)
     return metadata
 
 

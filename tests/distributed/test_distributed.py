@@ -107,7 +107,7 @@ def assert_groups(rank: int) -> None:
         dist.all_reduce(t, group=pair)
         assert t.item() == 2 and dist.get_process_group_ranks(pair) == [0, 2] and dist.get_group_rank(pair, 2) == 1
     mesh = dist.init_device_mesh("cpu", (SIZE, 1), mesh_dim_names=("data", "model"))
-    assert mesh.get_coordinate() == [rank, 0] and mesh["data"].size() == SIZE and mesh.get_local_rank("model") == 0
+    assert mesh.get_coordinate() == (rank, 0) and mesh["data"].size() == SIZE and mesh.get_local_rank("model") == 0
     t = torch.ones(1)
     dist.all_reduce(t, group=mesh.get_group("data"))
     assert t.item() == SIZE

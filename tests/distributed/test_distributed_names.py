@@ -229,3 +229,27 @@ def test_the_classes_for_uneven_inputs_are_in_the_package_of_algorithms():
     algorithms = importlib.import_module("flambeau.distributed.algorithms")
     join = importlib.import_module("flambeau.distributed.algorithms.join")
     assert (algorithms.Join, algorithms.JoinHook, algorithms.Joinable) == (join.Join, join.JoinHook, join.Joinable)
+
+
+def test_flattened_dimensions_of_a_mesh():
+    dist.init_process_group("fake", store=dist.HashStore(), rank=5, world_size=8)
+    try:
+        mesh = init_device_mesh("cpu", (2, 2, 2), mesh_dim_names=("a", "b", "c"))
+        flat = mesh["b", "c"]._flatten("bc")
+        assert flat.mesh.dtype == torch.int32 and flat.mesh.tolist() == [4, 5, 6, 7] == mesh["bc"].mesh.tolist()
+        both = mesh["a", "bc"]
+        assert both.mesh_dim_names == ("a", "bc") and both.mesh.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        assert both.get_coordinate() == (1, 1) and mesh.get_coordinate() == (1, 0, 1)
+        assert dist.get_process_group_ranks(mesh.get_group("bc")) == [4, 5, 6, 7] and mesh.get_local_rank("bc") == 1
+        assert both["bc"].mesh.tolist() == [4, 5, 6, 7] and mesh["b", "c"]._flatten("bc") is flat
+        for names in ("zz", ("bc", "a"), ("c", "a")):
+            with pytest.raises(KeyError, match="Invalid mesh_dim_names"):
+                mesh[names]
+        with pytest.raises(RuntimeError, match="overlapping"):
+            mesh["b", "bc"]
+        with pytest.raises(ValueError, match="a already exists"):
+            mesh._flatten("a")
+        with pytest.raises(ValueError, match="created before"):
+            mesh["b"]._flatten("bc")
+    finally:
+        dist.destroy_process_group()

@@ -392,3 +392,34 @@ def test_styles_say_how_layers_are_split():
 @pytest.mark.parametrize("size", [2, 4])
 def test_networks_are_split_over_processes(size):
     assert_job_ends(size, assert_split_layers)
+
+
+def assert_styles_can_be_extended(rank, size):
+    """A style of a user overrides one step of a style of the library, and calls the others."""
+    calls = []
+
+    class Noted(SequenceParallel):
+        @staticmethod
+        def _prepare_output_fn(use_local_output, mod, outputs, device_mesh):
+            calls.append(outputs.placements)
+            return outputs.redistribute(placements=(Replicate(),)).to_local()
+
+    class Halved(ColwiseParallel):
+        def _partition_linear_fn(self, name, module, device_mesh):
+            super()._partition_linear_fn(name, module, device_mesh)
+            with torch.no_grad():
+                module.weight.div_(2)
+
+    mesh = init_device_mesh("cpu", (size,))
+    norm, linear = nn.LayerNorm(6), nn.Linear(6, 4, bias=False)
+    x = torch.arange(2.0 * 4 * 6).reshape(2, 4, 6).sin()
+    expected, product = norm(x), linear(x) / 2
+    parallelize_module(norm, mesh, Noted())
+    parallelize_module(linear, mesh, Halved(output_layouts=Replicate()))
+    torch.testing.assert_close(norm(x.chunk(size, 1)[rank]), expected)
+    torch.testing.assert_close(linear(x), product)
+    assert calls == [(Shard(1),)] and repr(Noted()) == "Noted(sequence_dim=1, use_local_output=False)"
+
+
+def test_styles_can_be_extended():
+    assert_job_ends(2, assert_styles_can_be_extended)

@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import flambeau as torch
@@ -37,9 +38,10 @@ class DeviceMesh:
     """
 
     _root: DeviceMesh | None = None  # if this mesh was made by `mesh[names]`: the original mesh
+    _flattened_dims: list[int]  # if this mesh was made by `_flatten`: the dimensions of the original mesh
 
     def __init__(self, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None) -> None:
-        self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64, device="cpu")  # even if the default device is another
+        self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int32, device="cpu")  # even if the default device is another
         self._set_names(device_type, mesh_dim_names)
         self._groups = [self._create_groups(dim) for dim in range(self.mesh.ndim)]
 
@@ -63,9 +65,9 @@ class DeviceMesh:
         if isinstance(group, (list, tuple)) and len(group) > 1:
             if mesh is None:
                 raise ValueError("Must pass mesh if passing multiple ProcessGroups")
-            return cls._of(device_type, torch.as_tensor(mesh, dtype=torch.int64, device="cpu"), list(group), mesh_dim_names)
+            return cls._of(device_type, torch.as_tensor(mesh, dtype=torch.int32, device="cpu"), list(group), mesh_dim_names)
         single = group[0] if isinstance(group, (list, tuple)) else group
-        ranks = torch.tensor(get_process_group_ranks(single), device="cpu")
+        ranks = torch.tensor(get_process_group_ranks(single), dtype=torch.int32, device="cpu")
         if mesh is not None and torch.as_tensor(mesh).tolist() != ranks.tolist():
             raise ValueError(f"Invalid mesh {mesh} for ProcessGroup with ranks {ranks.tolist()}")
         return cls._of(device_type, ranks, [group_of(single)], mesh_dim_names)
@@ -125,7 +127,8 @@ class DeviceMesh:
     def _dim(self, mesh_dim: int | str | None) -> int:
         if isinstance(mesh_dim, str):
             if mesh_dim not in (self.mesh_dim_names or ()):
-                raise KeyError(f"Invalid mesh_dim_name {mesh_dim!r} specified; the mesh has {self.mesh_dim_names}")
+                valid = [*(self.mesh_dim_names or ()), *self._flat]
+                raise KeyError(f"Invalid mesh_dim_names ('{mesh_dim}',) specified. Valid mesh_dim_names are {valid}.")
             return self.mesh_dim_names.index(mesh_dim)  # type: ignore[union-attr]
         if mesh_dim is None and self.ndim > 1:
             raise RuntimeError(
@@ -135,8 +138,9 @@ class DeviceMesh:
         return mesh_dim or 0
 
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
-        """Return the process group along a dimension that contains this process."""
-        return self._groups[self._dim(mesh_dim)]
+        """Return the process group along a dimension, or along flattened dimensions, that contains this process."""
+        flat = self._flat.get(mesh_dim) if isinstance(mesh_dim, str) else None
+        return self._groups[self._dim(mesh_dim)] if flat is None else flat._groups[0]
 
     def get_all_groups(self) -> list[Any]:
         """Return this process's groups along all dimensions."""
@@ -155,9 +159,9 @@ class DeviceMesh:
         positions = (self.mesh == get_rank()).nonzero()
         return tuple(positions[0].tolist()) if len(positions) else None
 
-    def get_coordinate(self) -> list[int] | None:
+    def get_coordinate(self) -> tuple[int, ...] | None:
         """Return this process's coordinates in the mesh; None if the mesh does not contain this process."""
-        return None if self._place is None else list(self._place)
+        return self._place
 
     def _is_current_rank_part_of_mesh(self) -> bool:
         return self._place is not None
@@ -165,11 +169,11 @@ class DeviceMesh:
     # --- submeshes ---
 
     def __getitem__(self, names: str | tuple[str, ...]) -> DeviceMesh:
-        """Return the submesh of the named dimensions that contains this process.
+        """Return the submesh of the named dimensions that contains this process. Names of flattened dimensions are valid too.
 
         Raises:
-            RuntimeError: the mesh has no dimension names.
-            KeyError: a name is not a dimension of the mesh.
+            RuntimeError: the mesh has no dimension names, or a dimension is named twice.
+            KeyError: a name is not a dimension of the mesh, or the dimensions are not in the order of the mesh.
         """
         if not self.mesh_dim_names:
             raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
@@ -178,34 +182,49 @@ class DeviceMesh:
             return self
         if len(named) == 1 and named[0] in self._flat:
             return self._flat[named[0]]
-        dims = [self._dim(name) for name in named]
-        here = self.get_coordinate() or [0] * self.ndim
+        parts = [self._dims_of(name) for name in named]
+        dims = [dim for part in parts for dim in part]
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"Slicing overlapping dim_names {named} is not allowed.")
+        if dims != sorted(dims):
+            raise KeyError(f"Invalid mesh_dim_names {named} specified. Mesh dim indices should be in ascending order.")
+        here = self.get_coordinate() or (0,) * self.ndim
         ranks = self.mesh[tuple(slice(None) if dim in dims else here[dim] for dim in range(self.ndim))]
-        ranks = ranks.permute([sorted(dims).index(dim) for dim in dims])
-        part = self._of(self.device_type, ranks, [self._groups[dim] for dim in dims], named)
+        ranks = ranks.reshape([prod(self.mesh.size(dim) for dim in part) for part in parts])
+        part = self._of(self.device_type, ranks, [self.get_group(name) for name in named], named)
         part._root = self._root or self
         return part
+
+    def _dims_of(self, name: str) -> list[int]:
+        """Return the dimension of a name, or the dimensions that were flattened to it."""
+        flat = self._flat.get(name)
+        return [self._dim(name)] if flat is None else flat._flattened_dims
 
     def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
         """Return a one-dimensional mesh of the same processes. Later, `root[mesh_dim_name]` returns the same mesh."""
         name = mesh_dim_name or "_".join(self.mesh_dim_names or ("flat",))
         root = self._root or self
+        if name in (root.mesh_dim_names or ()):
+            raise ValueError(f"{name} already exists for submesh of the {root}. Please specify another valid mesh_dim_name.")
+        dims = [dim for own in self.mesh_dim_names or () for dim in root._dims_of(own)] or list(range(root.ndim))
+        if name in root._flat and root._flat[name]._flattened_dims != dims:
+            raise ValueError(
+                f"Flatten mesh with mesh_dim_name {name} has been created before, Please specify another valid mesh_dim_name."
+            )
         if name not in root._flat:
             if self.ndim == 1:
                 flat = self._of(self.device_type, self.mesh, self._groups, (name,))
             else:
-                others = self._siblings(root)
+                others = self._siblings(root, dims)
                 groups = [(ranks, new_group(ranks)) for ranks in others]
                 own = self.mesh.flatten()
                 group = next((group for ranks, group in groups if ranks == own.tolist()), None)
                 flat = self._of(self.device_type, own, [group], (name,))
-            flat._root, root._flat[name] = root, flat
+            flat._root, flat._flattened_dims, root._flat[name] = root, dims, flat
         return root._flat[name]
 
-    def _siblings(self, root: DeviceMesh) -> list[list[int]]:
+    def _siblings(self, root: DeviceMesh, dims: list[int]) -> list[list[int]]:
         """Return the ranks of this submesh and of all parallel submeshes of `root`, in the same order in all processes."""
-        names = root.mesh_dim_names or ()
-        dims = [names.index(name) for name in self.mesh_dim_names or ()] or list(range(root.ndim))
         moved: list[list[int]] = (
             root.mesh.movedim(dims, tuple(range(root.ndim - len(dims), root.ndim))).reshape(-1, self.mesh.numel()).tolist()
         )
@@ -263,7 +282,7 @@ def init_device_mesh(
             )
     if not is_initialized():
         init_process_group()
-    ranks = torch.arange(get_world_size(), device="cpu")
+    ranks = torch.arange(get_world_size(), dtype=torch.int32, device="cpu")
     if ranks.numel() != torch.Size(mesh_shape).numel():
         raise RuntimeError(f"Mesh shape {tuple(mesh_shape)} does not hold the {ranks.numel()} processes of the job")
     mesh = DeviceMesh(device_type, ranks.reshape(mesh_shape), mesh_dim_names=mesh_dim_names)

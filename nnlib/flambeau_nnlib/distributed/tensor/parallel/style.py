@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any
 
 from flambeau import Tensor
@@ -37,7 +38,8 @@ class ParallelStyle(ABC):
             module.register_parameter(name, Parameter(placed, parameter.requires_grad))
 
     def __repr__(self) -> str:
-        shown = {name: value for name, value in vars(self).items() if name not in ("src_data_rank", "desired_input")}
+        hidden = ("src_data_rank", "desired_input_layouts", "sequence_sharding")
+        shown = {name: value for name, value in vars(self).items() if name not in hidden}
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"
 
 
@@ -58,35 +60,46 @@ def _redistributed(value: Any, mesh: DeviceMesh, layout: Placement | None, desir
 
 
 class _ShardedLayer(ParallelStyle):
-    """Base class of styles that shard a layer's weight."""
-
-    desired_input: Placement = Replicate()
+    """Base class of styles that shard a layer's weight. Subclasses may override the steps of `_apply`, as in PyTorch."""
 
     def __init__(self, input_layouts: Placement, output_layouts: Placement, use_local_output: bool) -> None:
         self.input_layouts, self.output_layouts = (input_layouts,), (output_layouts,)
+        self.desired_input_layouts: tuple[Placement, ...] = (Replicate(),)
         self.use_local_output = use_local_output
 
-    def _placements(self, module: Module) -> dict[str, Placement]:
-        """Return the placement of each parameter of a layer."""
+    @staticmethod
+    def _prepare_input_fn(
+        input_layouts: tuple[Placement, ...],
+        desired_input_layouts: tuple[Placement, ...],
+        mod: Module,
+        inputs: Any,
+        device_mesh: DeviceMesh,
+    ) -> Any:
+        return _as_dtensor(inputs[0], device_mesh, input_layouts[0]).redistribute(placements=desired_input_layouts)
+
+    @staticmethod
+    def _prepare_output_fn(
+        output_layouts: tuple[Placement, ...], use_local_output: bool, mod: Module, outputs: Any, device_mesh: DeviceMesh
+    ) -> Any:
+        outputs = outputs.redistribute(placements=output_layouts)
+        return outputs.to_local() if use_local_output else outputs
+
+    def _partition_linear_fn(self, name: str, module: Module, device_mesh: DeviceMesh) -> None:
+        raise NotImplementedError
+
+    def _partition_embedding_fn(self, name: str, module: Module, device_mesh: DeviceMesh) -> None:
         raise NotImplementedError
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         if not isinstance(module, (Linear, Embedding)):
             raise NotImplementedError(f"{type(self).__name__} currently only support nn.Linear and nn.Embedding!")
-        placements, desired = self._placements(module), self.desired_input
-
-        def partition(name: str, layer: Module, mesh: DeviceMesh) -> None:
-            for parameter, placement in placements.items():
-                self._place(layer, parameter, mesh, placement)
-
-        def before(layer: Module, inputs: Any, mesh: DeviceMesh) -> Any:
-            return _as_dtensor(inputs[0], mesh, self.input_layouts[0]).redistribute(placements=(desired,))
-
-        def after(layer: Module, output: Any, mesh: DeviceMesh) -> Any:
-            output = output.redistribute(placements=self.output_layouts)
-            return output.to_local() if self.use_local_output else output
-
-        return distribute_module(module, device_mesh, partition, before, after)
+        return distribute_module(
+            module,
+            device_mesh,
+            self._partition_linear_fn if isinstance(module, Linear) else self._partition_embedding_fn,
+            partial(self._prepare_input_fn, self.input_layouts, self.desired_input_layouts),
+            partial(self._prepare_output_fn, self.output_layouts, self.use_local_output),
+        )
 
 
 class ColwiseParallel(_ShardedLayer):
@@ -107,8 +120,12 @@ class ColwiseParallel(_ShardedLayer):
     ) -> None:
         super().__init__(input_layouts or Replicate(), output_layouts or Shard(-1), use_local_output)
 
-    def _placements(self, module: Module) -> dict[str, Placement]:
-        return {"weight": Shard(0), "bias": Shard(0)} if isinstance(module, Linear) else {"weight": Shard(1)}
+    def _partition_linear_fn(self, name: str, module: Module, device_mesh: DeviceMesh) -> None:
+        self._place(module, "weight", device_mesh, Shard(0))
+        self._place(module, "bias", device_mesh, Shard(0))
+
+    def _partition_embedding_fn(self, name: str, module: Module, device_mesh: DeviceMesh) -> None:
+        self._place(module, "weight", device_mesh, Shard(1))
 
 
 class RowwiseParallel(_ShardedLayer):
@@ -129,9 +146,16 @@ class RowwiseParallel(_ShardedLayer):
     ) -> None:
         super().__init__(input_layouts or Shard(-1), output_layouts or Replicate(), use_local_output)
 
-    def _placements(self, module: Module) -> dict[str, Placement]:
-        self.desired_input = Shard(-1) if isinstance(module, Linear) else Replicate()
-        return {"weight": Shard(1), "bias": Replicate()} if isinstance(module, Linear) else {"weight": Shard(0)}
+    def _partition_linear_fn(self, name: str, module: Module, device_mesh: DeviceMesh) -> None:
+        self._place(module, "weight", device_mesh, Shard(1))
+        self._place(module, "bias", device_mesh, Replicate())
+
+    def _partition_embedding_fn(self, name: str, module: Module, device_mesh: DeviceMesh) -> None:
+        self._place(module, "weight", device_mesh, Shard(0))
+
+    def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
+        self.desired_input_layouts = (Shard(-1) if isinstance(module, Linear) else Replicate(),)
+        return super()._apply(module, device_mesh)
 
 
 class SequenceParallel(ParallelStyle):
@@ -143,24 +167,32 @@ class SequenceParallel(ParallelStyle):
     """
 
     def __init__(self, *, sequence_dim: int = 1, use_local_output: bool = False) -> None:
-        self.sequence_sharding, self.use_local_output = (Shard(sequence_dim),), use_local_output
+        self.sequence_dim, self.use_local_output = sequence_dim, use_local_output
+        self.sequence_sharding = (Shard(sequence_dim),)
+
+    def _replicate_module_fn(self, name: str, module: Module, device_mesh: DeviceMesh) -> None:
+        for key, parameter in list(module.named_parameters(recurse=False)):
+            placed = DTensor.from_local(parameter.detach(), device_mesh, [Replicate()])
+            module.register_parameter(key, Parameter(placed, parameter.requires_grad))
+
+    @staticmethod
+    def _prepare_input_fn(sequence_sharding: tuple[Placement, ...], mod: Module, inputs: Any, device_mesh: DeviceMesh) -> Any:
+        if not isinstance(inputs[0], Tensor):
+            raise ValueError(f"expecting input of {mod} to be a torch.Tensor or DTensor, but got {inputs[0]}")
+        return _as_dtensor(inputs[0], device_mesh, sequence_sharding[0]).redistribute(placements=sequence_sharding)
+
+    @staticmethod
+    def _prepare_output_fn(use_local_output: bool, mod: Module, outputs: Any, device_mesh: DeviceMesh) -> Any:
+        return outputs.to_local() if use_local_output else outputs
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        def partition(name: str, layer: Module, mesh: DeviceMesh) -> None:
-            for key, parameter in list(layer.named_parameters(recurse=False)):
-                placed = DTensor.from_local(parameter.detach(), mesh, [Replicate()])
-                layer.register_parameter(key, Parameter(placed, parameter.requires_grad))
-
-        def before(layer: Module, inputs: Any, mesh: DeviceMesh) -> Any:
-            if not isinstance(inputs[0], Tensor):
-                raise ValueError(f"expecting input of {layer} to be a torch.Tensor or DTensor, but got {inputs[0]}")
-            placed = _as_dtensor(inputs[0], mesh, self.sequence_sharding[0])
-            return placed.redistribute(placements=self.sequence_sharding)
-
-        def after(layer: Module, output: Any, mesh: DeviceMesh) -> Any:
-            return output.to_local() if self.use_local_output else output
-
-        return distribute_module(module, device_mesh, partition, before, after)
+        return distribute_module(
+            module,
+            device_mesh,
+            self._replicate_module_fn,
+            partial(self._prepare_input_fn, self.sequence_sharding),
+            partial(self._prepare_output_fn, self.use_local_output),
+        )
 
 
 def _as_tuple(layouts: Layouts | None) -> tuple[Placement | None, ...] | None:
@@ -202,25 +234,27 @@ class PrepareModuleInput(ParallelStyle):
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         def before(layer: Module, inputs: Any, named: dict[str, Any]) -> Any:
-            return self._inputs(inputs, device_mesh), self._named(named, device_mesh)
+            return self._prepare_input_kwarg_fn(inputs, named, device_mesh)
 
         module.register_forward_pre_hook(before, with_kwargs=True)
         return module
 
-    def _inputs(self, inputs: Any, mesh: DeviceMesh) -> Any:
+    def _prepare_input_fn(self, inputs: Any, device_mesh: DeviceMesh) -> Any:
         if self.input_layouts is None or self.desired_input_layouts is None:
             return inputs
         if len(inputs) != len(self.input_layouts):
             raise ValueError("module inputs and input_layouts should have same length!")
         layouts = zip(inputs, self.input_layouts, self.desired_input_layouts, strict=True)
-        return tuple(_redistributed(value, mesh, layout, desired, self.use_local_output) for value, layout, desired in layouts)
+        local = self.use_local_output
+        return tuple(_redistributed(value, device_mesh, layout, desired, local) for value, layout, desired in layouts)
 
-    def _named(self, inputs: dict[str, Any], mesh: DeviceMesh) -> dict[str, Any]:
-        layouts, desired = self.input_kwarg_layouts, self.desired_input_kwarg_layouts
-        return {
-            name: _redistributed(value, mesh, layouts.get(name), desired.get(name), self.use_local_output)
-            for name, value in inputs.items()
+    def _prepare_input_kwarg_fn(self, inputs: Any, kwarg_inputs: dict[str, Any], device_mesh: DeviceMesh) -> Any:
+        layouts, desired, local = self.input_kwarg_layouts, self.desired_input_kwarg_layouts, self.use_local_output
+        named = {
+            name: _redistributed(value, device_mesh, layouts.get(name), desired.get(name), local)
+            for name, value in kwarg_inputs.items()
         }
+        return self._prepare_input_fn(inputs, device_mesh), named
 
 
 class PrepareModuleOutput(ParallelStyle):
@@ -243,18 +277,16 @@ class PrepareModuleOutput(ParallelStyle):
             raise AssertionError("output_layouts and desired_output_layouts should have same length!")
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        def after(layer: Module, inputs: Any, outputs: Any) -> Any:
-            several = outputs if isinstance(outputs, tuple) else (outputs,)
-            if len(several) != len(self.output_layouts):
-                raise ValueError("module outputs and output_layouts should have same length!")
-            layouts = zip(several, self.output_layouts, self.desired_output_layouts, strict=True)
-            prepared = [
-                _redistributed(value, device_mesh, layout, desired, self.use_local_output) for value, layout, desired in layouts
-            ]
-            return prepared[0] if len(prepared) == 1 else tuple(prepared)
-
-        module.register_forward_hook(after)
+        module.register_forward_hook(lambda layer, inputs, outputs: self._prepare_out_fn(outputs, device_mesh))
         return module
+
+    def _prepare_out_fn(self, outputs: Any, device_mesh: DeviceMesh) -> Any:
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        if len(several) != len(self.output_layouts):
+            raise ValueError("module outputs and output_layouts should have same length!")
+        layouts, local = zip(several, self.output_layouts, self.desired_output_layouts, strict=True), self.use_local_output
+        prepared = [_redistributed(value, device_mesh, layout, desired, local) for value, layout, desired in layouts]
+        return prepared[0] if len(prepared) == 1 else tuple(prepared)
 
 
 class PrepareModuleInputOutput(ParallelStyle):

@@ -225,10 +225,11 @@ class PrepareModuleInput(ParallelStyle):
         self.input_kwarg_layouts = input_kwarg_layouts or {}
         self.desired_input_kwarg_layouts = desired_input_kwarg_layouts or {}
         self.use_local_output = use_local_output
-        if self.input_layouts is not None and self.desired_input_layouts is None:
-            raise AssertionError("desired module inputs should not be None!")
-        if len(self.input_layouts or ()) != len(self.desired_input_layouts or ()):
-            raise AssertionError("input_layouts and desired_input_layouts should have same length!")
+        if self.input_layouts is not None:
+            if self.desired_input_layouts is None:
+                raise AssertionError("desired module inputs should not be None!")
+            if len(self.input_layouts) != len(self.desired_input_layouts):
+                raise AssertionError("input_layouts and desired_input_layouts should have same length!")
         if len(self.input_kwarg_layouts) != len(self.desired_input_kwarg_layouts):
             raise AssertionError("input_kwarg_layouts and desired_input_kwarg_layouts should have same length!")
 

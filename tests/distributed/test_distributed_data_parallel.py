@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import test_distributed
+from flambeau.distributed._composable.replicate import replicate
 from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from flambeau.distributed.algorithms.join import Join
+from flambeau.distributed.fsdp import fully_shard
 from test_distributed_engines import in_processes, join
 
 import flambeau as torch
@@ -99,6 +102,34 @@ def assert_accumulation(rank: int) -> None:
     assert net.module.weight.grad.item() == 1 + rank
     net(torch.full((1, 1), 10.0)).sum().backward()
     assert net.module.weight.grad.item() == 11.5
+
+
+def assert_replicated_in_place(rank: int) -> None:
+    """`replicate` gives the weights of one process, and keeps the names and the class of the module."""
+    alone = trained(lambda net: net, None)
+    assert_close(trained(lambda net: replicate(net, bucket_cap_mb=0.001), rank), alone)
+    net = network(rank)
+    assert (
+        replicate(net, ignored_modules=[net[0]], device_id=torch.device("cpu")) is net and type(net).__name__ == "DDPSequential"
+    )
+    assert isinstance(net, nn.Sequential) and next(iter(net.state_dict())) == "0.weight"
+    seen = []
+    net.register_comm_hook(seen, lambda state, bucket: state.append(1) or default_hooks.allreduce_hook(None, bucket))
+    net.set_requires_gradient_sync(False)
+    net(torch.ones(1, 6)).sum().backward()
+    own = network(rank)[0].weight
+    assert torch.equal(net[0].weight, own) and torch.equal(net[2].weight, network(0)[2].weight) and not seen
+    net.set_requires_gradient_sync(True)
+    net(torch.ones(1, 6)).sum().backward()
+    grads = [torch.zeros_like(net[2].weight) for _ in range(SIZE)]
+    dist.all_gather(grads, net[2].weight.grad)
+    assert seen and torch.equal(grads[0], grads[1])
+    with pytest.raises(RuntimeError, match="fully_shard"):
+        replicate(fully_shard(nn.Linear(2, 2)))
+    with pytest.raises(RuntimeError, match="device_id"):
+        replicate(nn.Linear(2, 2), device_id="cpu")
+    with pytest.raises(AssertionError, match="deepcopy"):
+        copy.deepcopy(net)
 
 
 class Branches(nn.Module):
@@ -256,7 +287,7 @@ def assert_zero_redundancy(rank: int) -> None:
 
 @pytest.mark.parametrize(
     "names",
-    [["assert_options", "assert_first_rank_is_copied", "assert_zero_redundancy"], ["assert_overlap", "assert_accumulation", "assert_unused_parameters", "assert_uneven_inputs"], ["assert_hooks", "assert_powersgd", "assert_mixed_dtypes_and_buffers"]],
+    [["assert_options", "assert_first_rank_is_copied", "assert_zero_redundancy"], ["assert_overlap", "assert_accumulation", "assert_replicated_in_place", "assert_unused_parameters", "assert_uneven_inputs"], ["assert_hooks", "assert_powersgd", "assert_mixed_dtypes_and_buffers"]],
     ids=" ".join,
 )  # fmt: skip
 def test_two_processes(names: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from distributed_jobs import assert_job_ends
+from flambeau.distributed._composable.replicate import replicate
 from flambeau.distributed.device_mesh import init_device_mesh
 from flambeau.distributed.fsdp import fully_shard
 from flambeau.distributed.pipelining import (
@@ -236,6 +237,10 @@ def wrap_ddp(module, mesh):
     return nn.parallel.DistributedDataParallel(module, process_group=mesh.get_group())
 
 
+def wrap_replicate(module, mesh):
+    return replicate(module, device_mesh=mesh)
+
+
 def wrap_fsdp(module, mesh):
     return fully_shard(module, mesh=mesh)
 
@@ -244,7 +249,7 @@ def test_stages_send_several_values():
     assert_job_ends(2, assert_sends_several_values)
 
 
-@pytest.mark.parametrize("wrap", [wrap_ddp, wrap_fsdp])
+@pytest.mark.parametrize("wrap", [wrap_ddp, wrap_fsdp, wrap_replicate])
 def test_stages_with_replicas(wrap):
     assert_job_ends(4, assert_replicas_train_as_one_process, arguments=(wrap,))
 

@@ -28,6 +28,7 @@ MODULES: dict[str, tuple[str, str]] = {
     "_utils": ("flambeau.compat._utils", "apex, deepspeed, fairscale, pickles of tensors"),
     "_vmap_internals": ("flambeau.compat._vmap_internals", "programs for PyTorch 1.9 to 1.13"),
     "distributed._composable": ("flambeau_nnlib.compat._composable", "transformers, lightning"),
+    "distributed._composable.replicate": ("flambeau_nnlib.nn.parallel.composable", "torchtitan, OLMo-core"),
     "distributed._functional_collectives": (
         "flambeau_nnlib.distributed.functional_collectives", "transformers, torchtitan, torchao"),
     "distributed.algorithms._checkpoint.checkpoint_wrapper": (

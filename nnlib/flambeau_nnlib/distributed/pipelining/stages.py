@@ -13,6 +13,7 @@ from flambeau.fx import Graph
 from flambeau.nn.parallel import DistributedDataParallel
 from flambeau.utils import pytree
 
+from ...nn.parallel.composable import DDP
 from ..fsdp import FSDPModule
 from ..world import get_rank, get_world_size
 from .split_backward import input_gradients
@@ -91,6 +92,8 @@ class StageBase:
     ) -> Any:
         """Run the module on a microbatch; return its result."""
         inputs = list(args) if self.is_first else [self._received(value) for value in args]
+        if isinstance(self.submod, DDP):
+            self.submod.set_requires_gradient_sync(False)
         with self.submod.no_sync() if isinstance(self.submod, DistributedDataParallel) else nullcontext():
             result = self._call(inputs, kwargs or {})
         outputs = tuple(result) if type(result) in (tuple, list) else (result,)
@@ -164,7 +167,7 @@ class StageBase:
         """Let replicas reduce the gradients of the whole step in its last backward pass."""
         if isinstance(self.submod, FSDPModule):
             self.submod.set_requires_gradient_sync(last_backward)
-        elif isinstance(self.submod, DistributedDataParallel) and last_backward:
+        elif isinstance(self.submod, (DistributedDataParallel, DDP)) and last_backward:
             self.submod.prepare_for_backward(roots)
 
     def scale_grads(self, grad_scale_factor: int) -> None:

@@ -79,7 +79,8 @@ class DistributedDataParallel(Module, Joinable):
         self.world_size = torch.distributed.get_world_size(process_group)
         self.static_graph, self.gradient_as_bucket_view = static_graph, gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
-        self._synchronized = [*(p for _, p in module.named_parameters()), *module.buffers()]
+        states = [*module.named_parameters(), *module.named_buffers()]
+        self._synchronized = [tensor for name, tensor in states if name not in ignored]
         cap = (BUCKET_CAP_MB if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20)
         names, parameters = zip(*trained, strict=True)
         if self.world_size > 1:
@@ -123,8 +124,12 @@ class DistributedDataParallel(Module, Joinable):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Return the network's result for this process's batch."""
-        trains = torch.is_grad_enabled() and self.require_backward_grad_sync
-        if trains:
+        args, kwargs = self._pre_forward(*inputs, **kwargs)
+        return self._post_forward(self.module(*args, **kwargs))
+
+    def _pre_forward(self, *args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Prepare a forward pass; return the network's arguments."""
+        if torch.is_grad_enabled() and self.require_backward_grad_sync:
             self.reducer.check_finished()
             self._notify_joined_processes()
         if self.training and self.broadcast_buffers and self.require_forward_param_sync:
@@ -133,10 +138,13 @@ class DistributedDataParallel(Module, Joinable):
         if self.device_ids:
             from .scatter_gather import scatter_kwargs
 
-            (inputs,), (kwargs,) = scatter_kwargs(inputs, kwargs, as_devices(self.device_ids)[:1]) or ((inputs,), (kwargs,))
-        output = self.module(*inputs, **kwargs)
+            (args,), (kwargs,) = scatter_kwargs(args, kwargs, as_devices(self.device_ids)[:1]) or ((args,), (kwargs,))
+        return args, kwargs
+
+    def _post_forward(self, output: Any) -> Any:
+        """Prepare the backward pass of an output; return the output."""
         self.reducer.expects = False
-        if trains:
+        if torch.is_grad_enabled() and self.require_backward_grad_sync:
             self.prepare_for_backward(output)
         return output
 

@@ -258,7 +258,8 @@ def supported_variants() -> list[str]:
         return ["plain"]
     command = [*compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
     macros = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    required = {"avx512_bf16": "__AVX512BF16__", "avx512": "__AVX512BW__", "avx2": "__AVX2__", "plain": "__SSE4_2__"}
+    required = {"amx": "__AMX_BF16__", "avx512_bf16": "__AVX512BF16__", "avx512": "__AVX512BW__", "avx2": "__AVX2__"}
+    required["plain"] = "__SSE4_2__"
     return [name for name, macro in required.items() if macro in macros]
 
 

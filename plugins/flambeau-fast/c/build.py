@@ -28,8 +28,11 @@ NO_COMPILER = "flambeau-fast requires a C compiler: install gcc (12 or newer) or
 # Products and sums may be fused.  Sums are reordered only where the source allows it.  NaN and infinities follow IEEE 754.
 OPTIONS = ["-O3", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"]
 OPTIONS += ["-ffp-contract=fast", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+AVX512_BF16 = ["-march=x86-64-v4", "-mprefer-vector-width=512", "-mavx512bf16", "-mavx512vnni"]
+AMX = ["-mamx-tile", "-mamx-bf16", "-mamx-int8", "-DHAS_TILES=1"]
 X86 = {
-    "avx512_bf16": ["-march=x86-64-v4", "-mprefer-vector-width=512", "-mavx512bf16", "-mavx512vnni"],
+    "amx": [*AVX512_BF16, *AMX],  # only on Linux: `module.c` requests its permission
+    "avx512_bf16": AVX512_BF16,
     "avx512": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     "avx2": ["-march=x86-64-v3"],
     "plain": ["-march=x86-64-v2"],  # the minimum that NumPy requires of x86 processors
@@ -50,6 +53,15 @@ def _target(compiler: str) -> str:
     return (asked.partition("-")[0] or platform.machine()).lower()
 
 
+def _variants(compiler: str) -> dict[str, list[str]]:
+    """Return the options of the variants that the compiler can build for its target."""
+    if _target(compiler) not in ("x86_64", "amd64"):
+        return {"plain": []}
+    check = [compiler, *AMX, "-E", "-x", "c", os.devnull]
+    has_amx = sys.platform == "linux" and subprocess.run(check, capture_output=True, check=False).returncode == 0
+    return {name: options for name, options in X86.items() if name != "amx" or has_amx}
+
+
 def build(library: Path = LIBRARY, variants: Collection[str] = X86) -> Path:
     """Compile the variants, which include "plain", and replace the library.  Processors other than x86 have only that one.
 
@@ -59,13 +71,12 @@ def build(library: Path = LIBRARY, variants: Collection[str] = X86) -> Path:
     compiler = [*shlex.split(os.environ.get("CC", "cc")), *OPTIONS, *shlex.split(os.environ.get("CFLAGS", ""))]
     if shutil.which(compiler[0]) is None:
         raise SystemExit(f"{NO_COMPILER} ({compiler[0]} was not found)")
-    is_x86 = _target(compiler[0]) in ("x86_64", "amd64")
     strip = [] if any(option.startswith("-g") for option in compiler) else ["-Wl,-s"]
     link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", *strip, "-lpthread", "-lm"]
     with tempfile.TemporaryDirectory() as folder:
         commands = {
             f"{name}.o": [*flags, f"-DTABLE=kernels_{name}", "-c", str(SOURCES / "kernels.c")]
-            for name, flags in (X86 if is_x86 else {"plain": []}).items()
+            for name, flags in _variants(compiler[0]).items()
             if name in variants
         }
         compiled = [f"-DHAS_{name.removesuffix('.o')}" for name in commands]

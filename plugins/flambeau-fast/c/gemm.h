@@ -9,6 +9,7 @@ Each element is summed over the depth in order, however the work is divided, so 
 #pragma once
 
 #include "pool.h"
+#include "tiles.h"
 #include "vector.h"
 
 #ifdef __AVX512BF16__
@@ -24,6 +25,7 @@ Each element is summed over the depth in order, however the work is divided, so 
 #define DEPTH 320 /* maximum depth of a section: a panel of A then stays in the L1 cache, and a block of B in L2 */
 #define BLOCK_COLUMNS 512
 #define BLOCK_ROWS (ROWS * 24)
+#define MOST_ROWS (HAS_TILES ? TILE_ROWS : ROWS) /* maximum number of rows of a panel of A */
 
 typedef struct Product Product;
 struct Product {
@@ -130,7 +132,7 @@ typedef void MicroKernel(const Panels *);
 
 #define PIECE 64 /* distance of the columns of a column-major A that is not copied */
 
-#ifdef __AVX512BF16__
+#if defined(__AVX512BF16__) && !HAS_TILES
 #define PAIRS_OF_ROWS(i)                                                                                                           \
     static void multiply_pairs_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, i + 1, true); }                    \
     static void multiply_pairs_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, i + 1, true); }            \
@@ -158,6 +160,27 @@ EACH_ROW(KERNELS_OF_ROWS)
 static MicroKernel *const micro_kernels[ROWS][COLUMNS_NARROW + 1] = {EACH_ROW(NAMES)};
 #undef KERNELS_OF_ROWS
 #undef NAMES
+
+#if HAS_TILES
+#define KERNEL_OF_TILES(name, tall, wide)                                                                                          \
+    static void name(const Panels *p) {                                                                                            \
+        multiply_by_tiles(p->a, p->a_row, p->b, p->b_step, p->depth, p->out, p->out_row, p->add, tall, wide, false);               \
+    }
+KERNEL_OF_TILES(multiply_by_low_tiles, false, true)
+KERNEL_OF_TILES(multiply_by_low_tiles_narrow, false, false)
+KERNEL_OF_TILES(multiply_by_tall_tiles, true, true)
+KERNEL_OF_TILES(multiply_by_tall_tiles_narrow, true, false)
+#undef KERNEL_OF_TILES
+#endif
+
+/* Return the micro-kernel for a panel of C, which is `wide` if it has more than LANES columns. */
+INLINE MicroKernel *micro_kernel_of(const Product *p, int64_t rows, bool by_rows, bool wide) {
+#if HAS_TILES
+    if (p->pairs && rows > 16) return wide ? multiply_by_tall_tiles : multiply_by_tall_tiles_narrow;
+    if (p->pairs) return wide ? multiply_by_low_tiles : multiply_by_low_tiles_narrow;
+#endif
+    return micro_kernels[rows - 1][(by_rows ? BY_ROWS : WIDE) + (wide ? 0 : NARROW) + (p->pairs ? OF_PAIRS : 0)];
+}
 
 /* --- panels --- */
 
@@ -209,6 +232,9 @@ static void matrix_panels_of_b(const Product *p, int64_t column, int64_t columns
 
 /* --- blocks --- */
 
+/* Return the maximum number of rows of a panel of A. */
+INLINE int64_t panel_rows(const Product *p) { return p->pairs ? MOST_ROWS : ROWS; }
+
 /* Return the address of a column of C. */
 INLINE int64_t place_of(const Product *p, int64_t column) {
     return column / p->group * p->group_step + column % p->group / p->run * p->run_step + column % p->run * p->out_column;
@@ -222,14 +248,14 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
                      .out_row = p->out_row, .add = p->add || !first, .row_bias = first && p->row_bias ? p->row_bias + row : NULL,
                      .column_bias = first && p->column_bias ? p->column_bias + column : NULL};
     const bool wide = columns > LANES;
-    MicroKernel *const micro_kernel = micro_kernels[rows - 1][(by_rows ? BY_ROWS : WIDE) + (wide ? 0 : NARROW) + (p->pairs ? OF_PAIRS : 0)];
+    MicroKernel *const micro_kernel = micro_kernel_of(p, rows, by_rows, wide);
     const bool one_run = p->run == p->columns; /* as in all matrix products: avoids divisions */
     if (columns % LANES == 0 && p->out_column == 1 && (one_run || column % p->run + columns <= p->run)) {
         panels.out += one_run ? column : place_of(p, column);
         micro_kernel(&panels);
         return;
     }
-    float sums[ROWS * WIDTH], bias[WIDTH], *out = panels.out;
+    float sums[MOST_ROWS * WIDTH], bias[WIDTH], *out = panels.out;
     const bool add = panels.add;
     if (panels.column_bias) panels.column_bias = memcpy(bias, panels.column_bias, columns * sizeof(float));
     panels.out = sums, panels.out_row = WIDTH, panels.add = false;
@@ -250,10 +276,11 @@ INLINE const float *b_in_place(const Product *p, int64_t column) {
 
 static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs * LANES) * LANES; /* in full cache lines */
-    const int64_t height = pieces(rows, larger(1, pieces(rows, ROWS))); /* height of panels of A: nearly equal numbers of rows */
+    const int64_t most = panel_rows(p);
+    const int64_t height = pieces(rows, larger(1, pieces(rows, most))); /* height of panels of A: nearly equal numbers of rows */
     const int64_t slack = LANES * WIDTH; /* for writes beyond the last row */
-    float *copy_of_a = scratch(0, (ROWS * longest + pieces(columns, WIDTH) * panel_step(longest) + 2 * slack) * sizeof(float));
-    float *b_panels = copy_of_a + ROWS * longest + slack;
+    float *copy_of_a = scratch(0, (most * longest + pieces(columns, WIDTH) * panel_step(longest) + 2 * slack) * sizeof(float));
+    float *b_panels = copy_of_a + most * longest + slack;
     const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses of B */
     const int64_t whole = p->b_group_step ? columns : direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
     for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* with depth 0, C is zero plus the bias */
@@ -264,6 +291,7 @@ static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t 
             some = smaller(height, rows - i);
             const float *a = in_place(p) ? (const float *)p->a + (row + i) * p->a_row + k : copy_of_a;
             if (a == copy_of_a) p->panel_of_a(p, row + i, some, k, depth, copy_of_a);
+            if (p->pairs) configure_tiles(some);
             for (int64_t j = 0; j < columns; j += WIDTH) {
                 const float *b = j < whole ? b_in_place(p, column + j) + k * p->b_depth : b_panels + j / WIDTH * panel_step(depth);
                 multiply_panel(p, row + i, some, column + j, smaller(WIDTH, columns - j), depth, a, b, j < whole ? p->b_depth : WIDTH, k == 0);
@@ -271,6 +299,7 @@ static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t 
         }
         if (p->depth == 0) break;
     }
+    if (p->pairs) release_tiles();
 }
 
 /* --- complete products --- */

@@ -2,7 +2,8 @@
 
 A product with few rows reads B once, from memory, and converts it in registers: `few_by_dots` if the columns of B are contiguous
 (the weight of a linear layer, transposed), `few_by_rows` if its rows are.  Others use the algorithm of `gemm.h`, with panels
-converted to float32, or kept in bfloat16 where the processor multiplies pairs of such numbers (`vdpbf16ps`).
+converted to float32, or kept in bfloat16 where the processor multiplies pairs of such numbers (`vdpbf16ps`, or `tdpbf16ps` of
+`tiles.h`).
 
 Each element is summed in an order that depends on the shapes alone, so results do not depend on the number of threads. */
 #pragma once
@@ -12,7 +13,7 @@ Each element is summed in an order that depends on the shapes alone, so results 
 #include "matrix.h"
 
 /* The maximum number of rows of A for `few_by_dots` and `few_by_rows`. */
-#define FEW_DOTS(mode) ((mode) == PAIRS ? 32 : LANES == 16 ? 24 : 12)
+#define FEW_DOTS(mode) ((mode) == PAIRS ? (HAS_TILES ? LEAST_TILE_ROWS - 1 : 32) : LANES == 16 ? 24 : 12)
 #define FEW_SUMS 8
 #define DOT_COLUMNS 64 /* columns per task of `few_by_dots` */
 
@@ -292,28 +293,32 @@ INLINE const HalfProduct *halves_of(const Product *p) { return p->context; }
 
 INLINE void rows_of_halves(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel, const int mode) {
     const HalfProduct *h = halves_of(p);
-    const int64_t start = k * SPAN_OF(mode), left = h->depth - start;
+    const int64_t start = k * SPAN_OF(mode), left = h->depth - start, units = smaller(depth, pieces(left, SPAN_OF(mode)));
+    const int64_t step = pieces(depth, LANES) * LANES;
     const uint16_t *a = h->a + row * h->a_row + start * h->a_depth;
     if (h->a_depth == 1) {
         for (int64_t i = 0; i < rows; i++)
-            copy_units(panel + i * pieces(depth, LANES) * LANES, a + i * h->a_row, smaller(left, depth * SPAN_OF(mode)), mode);
+            copy_units(panel + i * step, a + i * h->a_row, smaller(left, depth * SPAN_OF(mode)), mode);
         return;
     }
-    for (int64_t d = 0; d < depth; d++)
+    if (units < depth) memset(panel, 0, rows * step * sizeof(float));
+    for (int64_t d = 0; d < units; d++)
         for (int64_t i = 0; i < rows; i++)
-            panel[d * rows + i] = unit(a + i * h->a_row + d * SPAN_OF(mode) * h->a_depth, h->a_depth, left - d * SPAN_OF(mode), mode);
+            panel[p->rows_of_a ? i * step + d : d * rows + i] =
+                unit(a + i * h->a_row + d * SPAN_OF(mode) * h->a_depth, h->a_depth, left - d * SPAN_OF(mode), mode);
 }
 
 INLINE void columns_of_halves(const Product *p, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels, const int mode) {
     const HalfProduct *h = halves_of(p);
     const int64_t start = k * SPAN_OF(mode), left = h->depth - start, step = panel_step(depth);
+    const int64_t units = smaller(depth, pieces(left, SPAN_OF(mode)));
     const uint16_t *b = h->b + column * h->b_column + start * h->b_depth;
     for (int64_t j = 0; j < columns; j += WIDTH) {
         const int64_t count = smaller(WIDTH, columns - j);
         float *panel = panels + j / WIDTH * step;
         const uint16_t *from = b + j * h->b_column;
         int64_t done = 0;
-        if (count < WIDTH) memset(panel, 0, depth * WIDTH * sizeof(float));
+        if (count < WIDTH || units < depth) memset(panel, 0, depth * WIDTH * sizeof(float));
         if (h->b_depth == 1)
             for (; done + LANES <= depth && (done + LANES) * SPAN_OF(mode) <= left; done += LANES)
                 for (int64_t part = 0; part < count; part += LANES) {
@@ -323,7 +328,7 @@ INLINE void columns_of_halves(const Product *p, int64_t column, int64_t columns,
                     transpose_vectors(square);
                     _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(panel + (done + i) * WIDTH + part, square[i]);
                 }
-        for (int64_t d = done; d < depth; d++) {
+        for (int64_t d = done; d < units; d++) {
             const uint16_t *line = from + d * SPAN_OF(mode) * h->b_depth;
             const int64_t step = h->b_depth, remaining = left - d * SPAN_OF(mode);
             float *to = panel + d * WIDTH;
@@ -385,9 +390,11 @@ INLINE void multiply_halves_by(const HalfProduct *h, int64_t least, const int mo
         run_tasks(pieces(h->columns, chunk), are_dots ? by_dots : by_rows, &few, least);
         return;
     }
-    Product p = {.rows = h->rows, .columns = h->columns, .depth = pieces(h->depth, SPAN_OF(mode)), .panel_of_a = rows, .panels_of_b = columns,
-                 .rows_of_a = h->a_depth == 1, .pairs = mode == PAIRS, .write = write, .context = h, .out_column = 1, .group = h->columns,
-                 .run = h->columns};
+    const bool by_tiles = HAS_TILES && mode == PAIRS; /* a depth of complete tiles: unused units are 0 */
+    const int64_t units = by_tiles ? pieces(h->depth, 2 * LANES) * LANES : pieces(h->depth, SPAN_OF(mode));
+    Product p = {.rows = h->rows, .columns = h->columns, .depth = units, .panel_of_a = rows, .panels_of_b = columns,
+                 .rows_of_a = by_tiles || h->a_depth == 1, .pairs = mode == PAIRS, .write = write, .context = h, .out_column = 1,
+                 .group = h->columns, .run = h->columns};
     compute(&p, least);
 }
 

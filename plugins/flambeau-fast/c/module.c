@@ -11,10 +11,32 @@ import is the thread pool's. */
 
 #include "kernel.h"
 
+#ifdef HAS_amx
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #define MOST_ARGUMENTS 16
 #define LEAST_ELEMENTS 8192 /* minimum number of elements per task: some microseconds of work */
 
-extern const Kernel kernels_avx512_bf16[], kernels_avx512[], kernels_avx2[], kernels_plain[];
+extern const Kernel kernels_amx[], kernels_avx512_bf16[], kernels_avx512[], kernels_avx2[], kernels_plain[];
+
+#ifdef HAS_amx
+#define REQUEST_STATE 0x1023 /* ARCH_REQ_XCOMP_PERM of <asm/prctl.h>, since Linux 5.16 */
+#define TILE_DATA 18         /* the number of the tiles in the state of a processor */
+
+/* Whether the processor multiplies tiles of bfloat16 and int8 (AMX), and Linux lets this process use them.  Its permission is for all
+threads, also of child processes. */
+static bool request_tiles(void) {
+    unsigned eax, ebx, ecx, edx, enabled, high;
+    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+    const unsigned bf16 = 1u << 22, tile = 1u << 24, int8 = 1u << 25;
+    if (~edx & (bf16 | tile | int8)) return false;
+    __asm__("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+    return (enabled >> (TILE_DATA - 1) & 3) == 3 && syscall(SYS_arch_prctl, REQUEST_STATE, TILE_DATA) == 0;
+}
+#endif
 
 static const Kernel *choose(const char **name) {
     const char *asked = getenv("FLAMBEAU_FAST_CPU");
@@ -25,7 +47,11 @@ static const Kernel *choose(const char **name) {
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
     bool avx512_bf16 = avx512 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
-    any = any || !strcmp(asked, "avx512_bf16"); /* the highest variant */
+    any = any || !strcmp(asked, "amx"); /* the highest variant */
+#ifdef HAS_amx
+    if (avx512_bf16 && any && request_tiles()) return *name = "amx", kernels_amx;
+#endif
+    any = any || !strcmp(asked, "avx512_bf16");
 #ifdef HAS_avx512_bf16
     if (avx512_bf16 && any) return *name = "avx512_bf16", kernels_avx512_bf16;
 #endif

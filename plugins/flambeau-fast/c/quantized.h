@@ -74,10 +74,12 @@ static void int8_columns(void *context, int64_t number) {
         widen_int8(copy, weight, columns, a[2].strides[0], depth, q->mode);
         weight = copy;
     }
+    const float *panels = q->mode == PAIRS && suits_tiles(SIZE(0, 0)) ? tile_panels(weight, depth * 2, columns, depth * 2) : NULL;
     for (int64_t row = 0; row < SIZE(0, 0); row += SOME_ROWS) {
         const int64_t rows = smaller(SOME_ROWS, SIZE(0, 0) - row);
 #define DOTS(distance, read) dot_products(sums, DOT_COLUMNS, weight, distance, columns, q->a + row * q->step, q->step, rows, depth, read)
-        if (q->mode == INT8) DOTS(a[2].strides[0], INT8);
+        if (panels) tile_products(sums, DOT_COLUMNS, panels, columns, q->a + row * q->step, q->step, rows, depth * 2, false);
+        else if (q->mode == INT8) DOTS(a[2].strides[0], INT8);
         else if (q->mode == FLOAT32) DOTS(depth * 4, FLOAT32);
         else DOTS(depth * 2, MODE_OF_BFLOAT16);
 #undef DOTS
@@ -122,11 +124,14 @@ static void integer_columns(void *context, int64_t number) {
     const int64_t first = number * DOT_COLUMNS, columns = smaller(DOT_COLUMNS, SIZE(0, 1) - first), all = SIZE(0, 0) + (OFFSET > 0);
     float sums[SOME_ROWS * DOT_COLUMNS];
     uint32_t added[DOT_COLUMNS] = {0};
+    const char *b = BYTES(2) + first * a[2].strides[0];
+    const float *panels = suits_tiles(SIZE(0, 0)) ? tile_panels(b, a[2].strides[0], columns, SIZE(1, 1)) : NULL;
     /* The row of ones is the first. */
     for (int64_t row = 0; row < all; row += SOME_ROWS) {
         const int64_t rows = smaller(SOME_ROWS, all - row);
-        dot_products(sums, DOT_COLUMNS, BYTES(2) + first * a[2].strides[0], a[2].strides[0], columns, q->a + row * q->step, q->step, rows,
-                     SIZE(1, 1), INTEGERS);
+        const float *rows_of_a = q->a + row * q->step;
+        if (panels) tile_products(sums, DOT_COLUMNS, panels, columns, rows_of_a, q->step, rows, SIZE(1, 1), true);
+        else dot_products(sums, DOT_COLUMNS, b, a[2].strides[0], columns, rows_of_a, q->step, rows, SIZE(1, 1), INTEGERS);
         for (int64_t i = 0; i < rows; i++) {
             int32_t values[DOT_COLUMNS], *out = INTS(0) + (row + i - (OFFSET > 0)) * SIZE(0, 1) + first;
             memcpy(values, sums + i * DOT_COLUMNS, columns * sizeof(int32_t));

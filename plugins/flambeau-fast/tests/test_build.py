@@ -1,8 +1,10 @@
-"""The build of the C kernels: without a compiler, outside the source tree, and for free-threaded Python."""
+"""The build of the C kernels: without a compiler, its variants, and for free-threaded Python."""
 
 from __future__ import annotations
 
 import os
+import platform
+import runpy
 import subprocess
 import sys
 import sysconfig
@@ -25,6 +27,19 @@ def test_without_a_compiler_one_sentence_says_what_to_install(tmp_path: Path) ->
         "(no-such-compiler was not found)\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif((sys.platform, platform.machine()) != ("linux", "x86_64"), reason="requires Linux on x86-64")
+def test_the_library_contains_a_variant_for_amx_if_the_compiler_supports_it(tmp_path: Path) -> None:
+    import flambeau_fast._kernels as library
+
+    variants = runpy.run_path(str(FOLDER / "c" / "build.py"))["_variants"]
+    assert list(variants("cc")) == ["amx", "avx512_bf16", "avx512", "avx2", "plain"]
+    assert b"\xc4\xe2\x4a\x5c\xc4" in Path(library.__file__).read_bytes()  # tdpbf16ps %tmm6,%tmm4,%tmm0
+    compiler = tmp_path / "cc"  # rejects the options for AMX
+    compiler.write_text('#!/bin/sh\ncase "$*" in *-mamx*) exit 1 ;; *) echo x86_64-linux-gnu ;; esac\n', encoding="utf-8")
+    compiler.chmod(0o755)
+    assert list(variants(str(compiler))) == ["avx512_bf16", "avx512", "avx2", "plain"]
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="requires free-threaded Python")

@@ -81,12 +81,12 @@ def test_operations_do_not_import_numba():
     )
 
 
-@pytest.mark.parametrize("processor", ["avx512_bf16", "avx512", "avx2", "plain"])
+@pytest.mark.parametrize("processor", ["amx", "avx512_bf16", "avx512", "avx2", "plain"])
 def test_other_processors(processor):
     """A kernel variant that this processor does not support is replaced by the best supported one."""
     from flambeau_fast.kernels import kernels
 
-    names = ("plain", "avx2", "avx512", "avx512_bf16")
+    names = ("plain", "avx2", "avx512", "avx512_bf16", "amx")
     here = names.index(kernels.processor)
     ran = python("import flambeau_fast.__main__ as main; main.main()", FLAMBEAU_FAST_CPU=processor).stdout
     assert f"{names[min(here, names.index(processor))]} kernels" in ran if os.uname().machine == "x86_64" else "plain" in ran

@@ -113,7 +113,7 @@ def test_all_numbers_times_an_integer_round_once(dtype):
         results = [kernel_of("int8_linear", dtype)(x, weight, scales)]
         results.append(np.concatenate([kernel_of("int8_linear", dtype)(row[None], weight, scales) for row in x[::97]]))
     # With many rows, bfloat16 instructions multiply, which may replace subnormal numbers by 0.
-    tiny = np.finfo(np.float32).tiny if dtype != np.float16 and compiled.processor == "avx512_bf16" else 0
+    tiny = np.finfo(np.float32).tiny if dtype != np.float16 and compiled.processor in ("amx", "avx512_bf16") else 0
     exact = np.broadcast_to(~(np.abs(x.astype(np.float32)) < tiny), expected.shape)
     for result, wanted, is_exact in ((results[0], expected, exact), (results[1], expected[::97], np.True_)):
         same = result.astype(np.float32) == wanted.astype(np.float32)

@@ -6,7 +6,7 @@ __all__ = ["_is_amx_tile_supported", "_is_vnni_supported"]
 
 
 def _is_amx_tile_supported() -> bool:
-    """Return False: there are no kernels for AMX tiles."""
+    """Return False: no operator takes weights packed for AMX tiles."""
     return False
 
 

@@ -183,9 +183,9 @@ class Block(nn.Module):
         super().__init__()
         self.linear = nn.Linear(4, 4)
 
-    def forward(self, hidden, skip=None, mask=None, *, scale=1.0):
+    def forward(self, hidden, skip=None, mask=None, note=None, *, scale=1.0):
         hidden = self.linear(hidden) * scale
-        return hidden, None if skip is None else skip + hidden, torch.ones(hidden.shape[0], dtype=torch.int64)
+        return hidden, None if skip is None else skip + hidden, torch.ones(hidden.shape[0], dtype=torch.int64), ("note", 1)
 
 
 def assert_sends_several_values(rank, size):
@@ -196,6 +196,7 @@ def assert_sends_several_values(rank, size):
         PipelineStage(blocks[rank], rank, size, CPU),
         2,
         lambda output, target: (output[0] - target).pow(2).sum(),
+        output_merge_spec=(*[TensorChunkSpec(0)] * 3, (None, None)),
         scale_grads=False,
     )
     given = (samples, samples) if rank == 0 else ()
@@ -203,9 +204,10 @@ def assert_sends_several_values(rank, size):
     result = schedule.step(*given, target=torch.zeros(5, 4) if rank == size - 1 else None, scale=scale)
     hidden, skip = samples, samples
     for block in blocks:
-        hidden, skip, mask = block(hidden, skip, scale=scale)
+        hidden, skip, mask, note = block(hidden, skip, scale=scale)
     if rank == size - 1:
-        torch.testing.assert_close(result, (hidden.detach(), skip.detach(), mask))
+        torch.testing.assert_close(result[:3], (hidden.detach(), skip.detach(), mask))
+        assert result[3] == note == ("note", 1)
     mine = [parameter.grad.clone() for parameter in blocks[rank].parameters()]
     blocks[rank].zero_grad()
     hidden.pow(2).sum().backward()
@@ -221,10 +223,10 @@ def assert_replicas_train_as_one_process(rank, size, wrap):
     model = nn.Sequential(*parts(2))
     for sample, target in zip(samples, targets, strict=True):
         (nn.functional.mse_loss(model(sample), target) / 2).backward()
-    for kind in (ScheduleGPipe, ScheduleLoopedBFS):
+    for kind in (ScheduleGPipe, ScheduleLoopedBFS, ScheduleInterleavedZeroBubble):
         module = wrap(parts(2)[stage], mesh["replica"])
         own = PipelineStage(module, stage, 2, CPU, group=group)
-        schedule = kind([own] if kind is ScheduleLoopedBFS else own, microbatches, loss_fn=nn.functional.mse_loss)
+        schedule = kind(own if kind is ScheduleGPipe else [own], microbatches, loss_fn=nn.functional.mse_loss)
         for _ in range(2):
             module.zero_grad()
             schedule.step(*([samples[replica]] if stage == 0 else []), target=targets[replica] if stage else None)

@@ -44,9 +44,9 @@ class Policy:
         forwards: stages and microbatches in the order of their forward passes.
         backwards: the same for backward passes.
         in_flight: maximum number of forward passes that wait for their backward pass, which limits the memory.
-        forwards_first: run all forward passes before the first backward pass; otherwise, a backward pass comes first.
-        splits: compute gradients of weights apart from those of inputs, when the process would be idle: "never", "always", or
-            "last" for backward passes that follow the last forward pass.
+        forwards_first: run all forward passes before the first backward pass; otherwise, they alternate where both are possible.
+        splits: which backward passes compute only the gradients of inputs; those of weights follow when the process would wait.
+            "never", "always", or "last" for those after the last forward pass.
     """
 
     forwards: Sequence[tuple[int, int]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau as torch
 from flambeau import Tensor
@@ -151,11 +151,11 @@ class _PipelineSchedule(ABC):
                     raise RuntimeError(f"the last stage needs a target for the loss of microbatch {microbatch}")
                 grads = () if stage.is_last else mail.receive((index + 1, index, microbatch))
                 full = kind is ComputationType.FULL_BACKWARD
-                found = stage.backward_one_chunk(microbatch, loss, full, full and action == last_of[index], grads)
+                found = stage.backward_one_chunk(microbatch, loss, full, action == last_of[index], grads)
                 if not stage.is_first:
                     mail.send((index, index - 1, microbatch), found)
             else:
-                stage.backward_weight_one_chunk(microbatch, action == last_of[index])
+                stage.backward_weight_one_chunk(microbatch)
         if self._has_backward and self.scale_grads:
             for stage in self._stages:
                 stage.scale_grads(count)
@@ -188,9 +188,8 @@ class _PipelineSchedule(ABC):
                 yield action
 
     def _last_backwards(self) -> dict[int, Action]:
-        """Return the last action of each stage of this process that computes gradients of weights."""
-        kinds = (ComputationType.FULL_BACKWARD, ComputationType.BACKWARD_WEIGHT)
-        return {action.stage_index: action for action in self._actions(self.rank) if action.computation_type in kinds}
+        """Return the last backward pass of each stage of this process."""
+        return {action.stage_index: action for action in self._actions(self.rank) if action.is_backward}
 
     def messages_to(self, rank: int, sender: int) -> Iterator[Message]:
         """Iterate over the messages between two processes in the order in which they are sent."""
@@ -198,6 +197,14 @@ class _PipelineSchedule(ABC):
             receiver = {"F": stage + 1, "W": -1}.get(kind.value, stage - 1)
             if 0 <= receiver < self._num_stages and self._rank_of[receiver] == rank:
                 yield stage, receiver, microbatch
+
+
+class _Sent(NamedTuple):
+    """What the receiver of a tensor has to know. Other values are sent as they are."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    requires_grad: bool
 
 
 class _Mail:
@@ -215,7 +222,7 @@ class _Mail:
         if receiver == self._schedule.rank:
             self._arrived[message] = list(values)
             return
-        described = [(tuple(v.shape), v.dtype, v.requires_grad) if isinstance(v, Tensor) else v for v in values]
+        described = [_Sent(tuple(v.shape), v.dtype, v.requires_grad) if isinstance(v, Tensor) else v for v in values]
         send_object_list([described], group=self._group, group_dst=receiver)
         for value in values:
             if isinstance(value, Tensor):
@@ -234,12 +241,11 @@ class _Mail:
         return [self._receive_value(value, sender) for value in described[0]]
 
     def _receive_value(self, value: Any, sender: int) -> Any:
-        if not isinstance(value, tuple):
+        if not isinstance(value, _Sent):
             return value
-        shape, dtype, requires_grad = value
-        tensor = torch.empty(shape, dtype=dtype, device=self._schedule._stages[0].device)
+        tensor = torch.empty(value.shape, dtype=value.dtype, device=self._schedule._stages[0].device)
         recv(tensor, group=self._group, group_src=sender)
-        return tensor.requires_grad_(requires_grad)
+        return tensor.requires_grad_(value.requires_grad)
 
 
 class PipelineScheduleSingle(_PipelineSchedule):
@@ -461,7 +467,7 @@ def get_schedule_class(schedule_name: str) -> type[_PipelineSchedule]:
     """Return the class of a schedule by its name, in any case.
 
     Raises:
-        ValueError: there is no schedule of this name.
+        ValueError: no schedule has this name.
 
     Example:
         >>> from flambeau.distributed.pipelining.schedules import get_schedule_class

@@ -1,6 +1,6 @@
 """The backward pass of a stage in two parts: first the gradients of its inputs, later those of its weights.
 
-The graph of a stage is cut at the nodes that both parts need, such as the node of a linear layer.  The first part computes
+The graph of a stage is cut at the nodes that both parts need, such as the node of a linear layer. The first part computes
 the gradients of the inputs and those that arrive at these nodes; the second continues from there to the weights.
 See `Zero Bubble Pipeline Parallelism <https://arxiv.org/abs/2401.10241>`_.
 """
@@ -38,7 +38,7 @@ def input_gradients(outputs: Sequence[Tensor], grads: Gradients, inputs: Sequenc
     cuts = {node: weights for node in nodes if node in to_inputs and (weights := _weights_below(node, to_inputs))}
     all_weights = [id(weight) for weights in cuts.values() for weight in weights]
     if len(set(all_weights)) < len(all_weights) or any(tensor.grad_fn not in to_inputs for tensor in outputs):
-        torch.autograd.backward(outputs, grads)  # a weight is used twice, or beside all inputs
+        torch.autograd.backward(outputs, grads)  # a weight is used twice, or an output depends on no input
         return [tensor.grad for tensor in inputs], lambda: None
     edges = [edge for edge in _edges(outputs, nodes) if edge.node in cuts]
     found = torch.autograd.grad(outputs, [*inputs, *edges], grads, retain_graph=True, allow_unused=True)

@@ -40,6 +40,13 @@ class PipeInfo:
     has_loss_and_backward: bool
 
 
+_REPLICATED = (FSDPModule, DistributedDataParallel, DDP)
+
+
+def _nothing() -> None:
+    pass
+
+
 class StageBase:
     """What stages given as modules and stages of a traced model share."""
 
@@ -132,7 +139,8 @@ class StageBase:
         Args:
             bwd_chunk_id: the microbatch.
             loss: its loss, for the last stage.
-            full_backward: add the gradients of weights now; otherwise, `backward_weight_one_chunk` does.
+            full_backward: add the gradients of weights now; otherwise, `backward_weight_one_chunk` does, except for modules
+                whose gradients are reduced over replicas by hooks.
             last_backward: this is the last backward pass of a step, so that gradients are reduced over replicas.
             output_grads: gradients of the outputs, for other stages.
 
@@ -145,14 +153,14 @@ class StageBase:
         grads = [grad for _, grad in pairs if loss is not None or grad is not None]
         self._prepare_reduction(last_backward, roots)
         leaves = [] if self.is_first else [value for value in inputs if isinstance(value, Tensor) and value.requires_grad]
-        if not full_backward and self.dw_builder is None:
+        if not full_backward and self.dw_builder is None and not isinstance(self.submod, _REPLICATED):
             found, self._weights[bwd_chunk_id] = input_gradients(roots, grads, leaves)
         else:
             if roots:
                 torch.autograd.backward(roots, grads)
             found = [leaf.grad for leaf in leaves]
-            if not full_backward and self.dw_builder is not None:
-                self._weights[bwd_chunk_id] = self.dw_builder()
+            if not full_backward:
+                self._weights[bwd_chunk_id] = _nothing if self.dw_builder is None else self.dw_builder()
         if bwd_chunk_id in self._results:
             self._results[bwd_chunk_id] = pytree.tree_map_only(Tensor, Tensor.detach, self._results[bwd_chunk_id])
         gradient_of = {id(leaf): gradient for leaf, gradient in zip(leaves, found, strict=True)}
@@ -160,7 +168,6 @@ class StageBase:
 
     def backward_weight_one_chunk(self, bwd_chunk_id: int, last_backward: bool = False) -> None:
         """Add the gradients of weights of a microbatch whose inputs have their gradients."""
-        self._prepare_reduction(last_backward, [])
         self._weights.pop(bwd_chunk_id)()
 
     def _prepare_reduction(self, last_backward: bool, roots: Sequence[Tensor]) -> None:

@@ -44,7 +44,7 @@ def annotate_split_points(mod: nn.Module, spec: dict[str, SplitPoint]) -> Any:
         the handles of the hooks that mark the splits.
 
     Raises:
-        AttributeError: there is no submodule of this name.
+        AttributeError: no submodule has this name.
     """
     handles = []
     for name, point in spec.items():

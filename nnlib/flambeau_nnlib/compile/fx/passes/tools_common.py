@@ -14,7 +14,14 @@ from ..graph import Graph
 from ..graph_module import GraphModule
 from ..node import Node
 
-__all__ = ["get_acc_ops_name", "get_node_target", "is_node_output_tensor", "legalize_graph", "stable_topological_sort"]
+__all__ = [
+    "get_acc_ops_name",
+    "get_node_target",
+    "is_node_output_tensor",
+    "legalize_graph",
+    "stable_topological_sort",
+    "topologically_sorted",
+]
 
 CALLABLE_NODE_OPS = {"call_module", "call_function", "call_method"}
 
@@ -92,19 +99,28 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
 
 def _sort(gm: GraphModule, error: type[Exception]) -> GraphModule:
     nodes = list(gm.graph.nodes)
-    position = {node: number for number, node in enumerate(nodes)}
-    missing = {node: len(node.all_input_nodes) for node in nodes}
-    ready = [number for number, node in enumerate(nodes) if not missing[node]]  # sorted, hence a heap
+    ordered = topologically_sorted(nodes)
+    if len(ordered) < len(nodes):
+        raise error(f"Input graph has cycles, unable to add {[node for node in nodes if node not in set(ordered)]}")
     graph, copies = Graph(), dict[Node, Node]()
     graph.set_codegen(gm.graph._codegen)
-    while ready:
-        node = nodes[heapq.heappop(ready)]
+    for node in ordered:
         copies[node] = graph.node_copy(node, copies.__getitem__)
-        for user in node.users:
-            missing[user] -= 1
-            if not missing[user]:
-                heapq.heappush(ready, position[user])
-    if len(copies) < len(nodes):
-        raise error(f"Input graph has cycles, unable to add {[node for node in nodes if missing[node]]}")
     gm.graph = graph
     return gm
+
+
+def topologically_sorted(nodes: list[Node]) -> list[Node]:
+    """Return nodes in an order in which each follows its arguments; nodes that depend on each other cyclically are missing."""
+    position = {node: number for number, node in enumerate(nodes)}
+    missing = {node: sum(source in position for source in node.all_input_nodes) for node in nodes}
+    ready = [number for number, node in enumerate(nodes) if not missing[node]]  # sorted, hence a heap
+    ordered = []
+    while ready:
+        ordered.append(nodes[heapq.heappop(ready)])
+        for user in ordered[-1].users:
+            if user in missing:
+                missing[user] -= 1
+                if not missing[user]:
+                    heapq.heappush(ready, position[user])
+    return ordered

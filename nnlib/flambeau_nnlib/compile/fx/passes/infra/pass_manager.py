@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -71,7 +72,9 @@ class PassManager:
         self._validated = False
 
     def add_checks(self, check: Callable[[nn.Module], None]) -> None:
-        """Set a function that raises an error for an invalid graph module."""
+        """Set a function that raises an error for an invalid graph module. TypeError if it has not exactly one parameter."""
+        if len(inspect.signature(check).parameters) != 1:
+            raise TypeError("PassManager check function should only take in one variable, a module")
         self._check = check
 
     def check(self, module: nn.Module) -> None:

@@ -13,6 +13,7 @@ from flambeau.utils import pytree
 from ...graph import Graph
 from ...graph_module import _get_attr
 from ...node import Node
+from .fuser_utils import validate_partition
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
@@ -101,7 +102,7 @@ class SubgraphMatcher:
                     if self._match_nodes(anchor, start, candidate):
                         extended.append(candidate)
             partial = extended
-        matches = [self._finished(match) for match in partial if self._is_contained(match.nodes_map)]
+        matches = [self._finished(match) for match in partial if self._can_be_replaced(match.nodes_map)]
         return _drop_overlapping(matches) if self.remove_overlapping_matches else matches
 
     def _finished(self, match: InternalMatch) -> InternalMatch:
@@ -109,8 +110,11 @@ class SubgraphMatcher:
         match.returning_nodes = [match.nodes_map[node] for node in self.pattern_returning_nodes]
         return match
 
-    def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
-        """Whether nodes outside the match use no values computed inside it, except those that the pattern returns."""
+    def _can_be_replaced(self, nodes_map: dict[Node, Any]) -> bool:
+        """Whether nodes outside the match use only values that the pattern returns, and inputs do not depend on these."""
+        computed = [node for pattern_node, node in nodes_map.items() if pattern_node.op not in ("placeholder", "output")]
+        if not validate_partition(computed):
+            return False
         returned = {nodes_map[node] for node in self.pattern_returning_nodes if node in nodes_map}
         inputs = {id(nodes_map[node]) for node in self.pattern_placeholder_nodes if node in nodes_map}
         inside = {node for node in nodes_map.values() if isinstance(node, Node)}

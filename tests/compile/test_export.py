@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flambeau.fx.experimental.proxy_tensor import make_fx
 
 import flambeau as torch
 from flambeau import nn
@@ -387,7 +388,7 @@ def test_unflattened_programs_have_the_modules_of_the_original():
     names = {name for name, _ in unflattened.named_modules()}
     assert {"shared", "shared@1", "blocks.0", "blocks.0.1", "blocks.1.0"} <= names
     assert set(dict(unflattened.named_parameters())) >= set(dict(model.named_parameters()))
-    assert unflattened.get_submodule("shared@1").weight is model.shared.weight
+    assert unflattened.get_submodule("shared@1").weight is unflattened.get_parameter("shared.weight")
 
 
 def test_arguments_are_adapted():
@@ -658,6 +659,11 @@ def test_operators_with_side_effects_stay_in_graphs():
     def note(x: torch.Tensor) -> None:
         noted.append(x.tolist())
 
+    @torch.library.custom_op("effects::halve", mutates_args=("x",))
+    def halve(x: torch.Tensor) -> int:
+        x.div_(2)
+        return 1
+
     torch.fx.has_side_effect(torch.ops.effects.note.default)
 
     class Net(nn.Module):
@@ -665,14 +671,30 @@ def test_operators_with_side_effects_stay_in_graphs():
             y = x * 2
             increase(y)
             note(y)
-            return y * 3
+            halve(y)
+            return y * 6
 
     x, expected = torch.ones(2), torch.full((2,), 9.0)
     program = export(Net(), (torch.zeros(2),))
     decomposed = program.run_decompositions()
     cleaned = torch.fx.symbolic_trace(Net())
     cleaned.graph.eliminate_dead_code()
-    for run in (program.module(), decomposed.module(), torch.jit.trace(Net(), torch.zeros(2)), cleaned):
+    made = [make_fx(traced)(torch.zeros(2)) for traced in (Net(), torch.func.functionalize(Net()))]
+    for run in (program.module(), decomposed.module(), torch.jit.trace(Net(), torch.zeros(2)), cleaned, *made):
         noted.clear()
         torch.testing.assert_close(run(x), expected)
         assert noted == [[3.0, 3.0]]
+
+
+def test_unflattened_modules_have_their_own_state():
+    tied = nn.Linear(2, 2)
+    model = nn.Sequential(tied, nn.BatchNorm1d(2), tied)
+    program = export(model, (torch.ones(3, 2),))
+    module = torch.export.unflatten(program)
+    expected = model[0].weight.detach().clone()
+    with torch.no_grad():
+        module.get_parameter("0.weight").add_(1)
+        module.get_buffer("1.running_mean").add_(1)
+    assert torch.equal(model[0].weight, expected) and model[1].running_mean.tolist() == [0, 0]
+    assert module.get_parameter("0.weight") is module.get_parameter("2.weight")
+    assert torch.equal(program.state_dict["0.weight"], expected)

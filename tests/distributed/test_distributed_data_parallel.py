@@ -113,6 +113,7 @@ def assert_replicated_in_place(rank: int) -> None:
         replicate(net, ignored_modules=[net[0]], device_id=torch.device("cpu")) is net and type(net).__name__ == "DDPSequential"
     )
     assert isinstance(net, nn.Sequential) and next(iter(net.state_dict())) == "0.weight"
+    assert type(net[:1]) is nn.Sequential
     seen = []
     net.register_comm_hook(seen, lambda state, bucket: state.append(1) or default_hooks.allreduce_hook(None, bucket))
     net.set_requires_gradient_sync(False)

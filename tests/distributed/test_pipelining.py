@@ -430,7 +430,7 @@ def test_errors(one_process):
         get_schedule_class("none")
     schedule = ScheduleGPipe(stage_of(), 3, loss_fn=nn.functional.mse_loss)
     with pytest.raises(ValueError, match="Expecting 3 arg_mbs but got 2"):
-        schedule.step(torch.ones(2, 4))
+        schedule.step(torch.ones(2, 4), target=torch.ones(3, 2))
     with pytest.raises(RuntimeError, match="needs a target"):
         schedule.step(torch.ones(3, 4))
     with torch.no_grad(), pytest.raises(RuntimeError, match="eval"):

@@ -580,7 +580,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "distributed.fsdp._common_utils.FSDP_WRAPPED_MODULE": ("", "verl, audiocraft"),
     "distributed.fsdp._fully_shard._fsdp_param_group.FSDPParamGroup": ("", "nvidia-modelopt, unsloth"),
     "distributed.fsdp.wrap._or_policy": ("", "peft, verl"),
-    "distributed.pipelining.schedules._PipelineSchedule": ("", "torchtitan"),
+    "distributed.pipelining.schedules._PipelineSchedule": ("", "torchtitan, OLMo-core"),
     "distributed.tensor.experimental._attention._cp_options": ("", "sglang, unsloth"),
     "distributed.tensor.placement_types.DTensorSpec": ("flambeau_nnlib.distributed.tensor", "torchtune, amd-quark"),
     "distributed.utils._sync_module_states": ("", "lightning"),

@@ -11,7 +11,7 @@ from flambeau.utils import pytree
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
-from ..fx.node import Node, has_side_effects, map_arg
+from ..fx.node import Node, map_arg
 from ._functionalizing import functionalize
 from ._sizes import SizeGuards, concrete, is_symbolic
 from ._tracing import Recording, TensorSpec, copy_expression
@@ -20,7 +20,7 @@ from .graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
 if TYPE_CHECKING:
     from .exported_program import ExportedProgram
 
-__all__ = ["decompose", "functionalize_program"]
+__all__ = ["decompose", "functionalize_program", "remove_unused"]
 
 _WRITTEN = {
     InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
@@ -48,7 +48,7 @@ def functionalize_program(program: ExportedProgram) -> ExportedProgram:
         if isinstance(value, Node):
             output.arg.name = value.name
     signature.output_specs = [spec for spec, _ in mutations] + outputs
-    _remove_unused(graph)
+    remove_unused(graph)
     return program._with(GraphModule(_submodules(program), graph), signature)
 
 
@@ -75,7 +75,7 @@ def decompose(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgra
     for spec, value in zip(signature.output_specs, graph.output_node().args[0], strict=True):
         if isinstance(value, Node):
             spec.arg.name = value.name
-    _remove_unused(graph)
+    remove_unused(graph)
     return program._with(GraphModule(_submodules(program), graph), signature)
 
 
@@ -83,11 +83,11 @@ def _submodules(program: ExportedProgram) -> dict[str, Any]:
     return dict(program.graph_module.named_children())
 
 
-def _remove_unused(graph: Graph) -> None:
-    """Remove nodes without users, except placeholders, the output, assertions and operators with side effects."""
+def remove_unused(graph: Graph) -> None:
+    """Remove calls and attributes without users, except assertions and operators that write to their arguments."""
     for node in reversed(list(graph.nodes)):
-        stays = "_assert" in str(node.target) or has_side_effects(node.target)
-        if not node.users and node.op not in ("placeholder", "output") and not stays:
+        stays = node.op not in ("call_function", "get_attr") or "_assert" in str(node.target)
+        if not node.users and not stays and not node.is_impure(impure_random=False):
             graph.erase_node(node)
 
 

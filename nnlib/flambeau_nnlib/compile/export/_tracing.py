@@ -375,7 +375,7 @@ class Recording(TorchFunctionMode):
         result = call.target(*args, **kwargs)
         leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
         if not leaves:
-            if result is None and has_side_effects(call.target):
+            if has_side_effects(call.target):
                 self._create(call.target, self.node_of(tuple(call.args)), self.node_of(call.kwargs))
             return result
         self.steps.append((str(call.target), [tuple(leaf.shape) for leaf in leaves]))

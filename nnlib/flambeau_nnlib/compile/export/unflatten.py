@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from operator import getitem
 from typing import Any
 
-from flambeau import nn
+from flambeau import Tensor, nn
 from flambeau.utils import pytree
 
 from ..fx._codegen import PyTreeInfo
@@ -59,6 +59,8 @@ def unflatten(module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None
     """Convert a program to a module with the submodules of the original module. The graph of each submodule contains the
     operators of its call.
 
+    Parameters and buffers are copied, so that the module does not share memory with the program.
+
     If a submodule was called more than once, each further call becomes `name@1`, `name@2`, ... with the same parameters.
 
     Args:
@@ -82,6 +84,7 @@ class _Builder:
         specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
         self.state: dict[Node, str] = {}  # placeholder -> name of the parameter, buffer or constant
         self.inputs: list[Node] = []
+        self.copies: dict[int, Tensor] = {}
         for node in program.graph.nodes:
             if node.op == "placeholder" and specs[node.name].kind is InputKind.USER_INPUT:
                 self.inputs.append(node)
@@ -113,12 +116,19 @@ class _Builder:
             if node.op == "get_attr" and not isinstance(getattr(child, str(node.target), None), nn.Module)
         }
         for target in self.state.values():
-            tensor = self.program.tensor_named(target)
-            set_at_path(module, target, tensor, target in buffers)
+            set_at_path(module, target, self._copy_of(target), target in buffers)
         for path in used:
             parts = [part.partition("@")[0] for part in path.split(".")]
             if ".".join(parts) != path:
-                set_at_path(module, path, self.program.tensor_named(".".join(parts)), ".".join(parts) in buffers)
+                set_at_path(module, path, self._copy_of(".".join(parts)), ".".join(parts) in buffers)
+
+    def _copy_of(self, target: str) -> Tensor:
+        """Return a copy of a parameter, buffer or constant of the program; the same one for names that share a tensor."""
+        tensor = self.program.tensor_named(target)
+        if id(tensor) not in self.copies:
+            copied = tensor.detach().clone()
+            self.copies[id(tensor)] = nn.Parameter(copied, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else copied
+        return self.copies[id(tensor)]
 
     def _root(self, graph: Graph, prefix: str, children: dict[str, nn.Module]) -> dict[str, Any]:
         root: dict[str, Any] = dict(children)

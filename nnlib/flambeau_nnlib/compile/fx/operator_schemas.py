@@ -46,7 +46,7 @@ class ArgsKwargsPair(NamedTuple):
 
 
 def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = False) -> Any:
-    """Return a list of the signatures of a `torch` function or operator, or None for other functions.
+    """Return a list of the signatures of a `torch` function or operator; None for any other function.
 
     Args:
         op: the function.

@@ -119,7 +119,7 @@ class _PipelineSchedule(ABC):
             the merged outputs on the process of the last stage, None on others.
 
         Raises:
-            RuntimeError: gradients are disabled; use `eval`.
+            RuntimeError: gradients are disabled; use `eval`. Or the process of the last stage has a loss function, but no target.
             ValueError: the batch has fewer samples than there are microbatches.
         """
         if self._has_backward and not torch.is_grad_enabled():
@@ -128,6 +128,9 @@ class _PipelineSchedule(ABC):
                 "context. Please call eval() instead."
             )
         count, stages = self._n_microbatches, {stage.stage_index: stage for stage in self._stages}
+        ended = next((stage for stage in self._stages if stage.is_last), None)
+        if self._has_backward and ended is not None and target is None:
+            raise RuntimeError("step() needs a target for the loss, on the process of the last stage")
         for stage in self._stages:
             stage.has_backward = self._has_backward
             stage.clear_runtime_states()
@@ -147,8 +150,6 @@ class _PipelineSchedule(ABC):
                     step_losses[microbatch] = self._loss_fn(output, targets[microbatch], **(loss_kwargs or {}))
             elif action.is_backward:
                 loss = step_losses.get(microbatch) if stage.is_last else None
-                if stage.is_last and loss is None:
-                    raise RuntimeError(f"the last stage needs a target for the loss of microbatch {microbatch}")
                 grads = () if stage.is_last else mail.receive((index + 1, index, microbatch))
                 full = kind is ComputationType.FULL_BACKWARD
                 found = stage.backward_one_chunk(microbatch, loss, full, action == last_of[index], grads)
@@ -159,7 +160,6 @@ class _PipelineSchedule(ABC):
         if self._has_backward and self.scale_grads:
             for stage in self._stages:
                 stage.scale_grads(count)
-        ended = next((stage for stage in self._stages if stage.is_last), None)
         if losses is not None and ended is not None:
             losses[:] = [step_losses[microbatch] for microbatch in sorted(step_losses)]
         return merge_chunks(ended.output_chunks, self._output_merge_spec) if ended is not None and return_outputs else None
@@ -375,11 +375,19 @@ class ScheduleInterleaved1F1B(PipelineScheduleMulti):
     _warmup_per_rank = 2  # further forward passes before the first backward pass for each rank after this one
     _splits = "never"
 
+    @property
+    def number_of_rounds(self) -> int:
+        """The number of groups of microbatches that pass through all stages together."""
+        return max(1, self._n_microbatches // self.pp_group_size)
+
+    @property
+    def microbatches_per_round(self) -> int:
+        """The number of microbatches in a group."""
+        return self._n_microbatches // self.number_of_rounds
+
     def _check_stages(self) -> None:
         super()._check_stages()
-        self.number_of_rounds = max(1, self._n_microbatches // self.pp_group_size)
-        self.microbatches_per_round, rest = divmod(self._n_microbatches, self.number_of_rounds)
-        if rest:
+        if self._n_microbatches % self.number_of_rounds:
             raise ValueError(
                 f"{type(self).__name__} requires the number of microbatches to be a multiple of the number of rounds "
                 f"({self.number_of_rounds}), but got {self._n_microbatches}."

@@ -16,6 +16,7 @@ from flambeau.utils import pytree
 from ...nn.parallel.composable import DDP
 from ..fsdp import FSDPModule
 from ..world import get_rank, get_world_size
+from .orders import rank_of_stage
 from .split_backward import input_gradients
 
 __all__ = ["PipeInfo", "PipelineStage", "PipeliningMetadataError", "StageBase"]
@@ -67,7 +68,7 @@ class StageBase:
         if self.group_size > num_stages:
             raise RuntimeError(f"Pipeline group size {self.group_size} cannot be larger than number of stages {num_stages}")
         self.has_backward = False
-        self.stage_index_to_group_rank = {stage: stage % self.group_size for stage in range(num_stages)}
+        self.stage_index_to_group_rank = {stage: rank_of_stage(stage, self.group_size) for stage in range(num_stages)}
         self.clear_runtime_states()
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
+import flambeau as torch
+
 from ..modules.module import Module
 from .distributed import DistributedDataParallel
 
@@ -13,6 +15,11 @@ __all__ = ["DDP", "replicate"]
 
 class DDP:
     """What `replicate` adds to the class of a module."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Create an object of the original class, as when a container is sliced."""
+        original = cls.__mro__[2]
+        return original(*args, **kwargs) if original is not object else object.__new__(cls)
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool) -> None:
         """Set whether the backward passes of later forward passes average gradients over the processes."""
@@ -75,7 +82,7 @@ def replicate(module: Module, ignored_modules: Iterable[Module] | None = None, *
         RuntimeError: `device_id` is not a device, or `fully_shard` manages the module.
 
     Example, with one process:
-        >>> import flambeau as torch, flambeau.distributed as dist
+        >>> import flambeau.distributed as dist
         >>> from flambeau.distributed._composable.replicate import replicate
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> net = replicate(torch.nn.Linear(3, 2))
@@ -84,8 +91,6 @@ def replicate(module: Module, ignored_modules: Iterable[Module] | None = None, *
         ('DDPLinear', torch.Size([2, 3]))
         >>> dist.destroy_process_group()
     """
-    import flambeau as torch
-
     if "_fsdp_state" in module.__dict__:
         raise RuntimeError("Cannot apply `replicate()` on a Module already managed by `fully_shard`")
     if "device_id" in options:

@@ -52,7 +52,8 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
         raise ValueError(f"Unexpected tracing type: {tracing_mode}")
 
     def trace(*args: Any) -> GraphModule:
-        from ...export._functionalizing import functionalize  # imported here, because export imports this package
+        from ...export._decomposing import remove_unused  # imported here, because export imports this package
+        from ...export._functionalizing import functionalize
         from ...export._sizes import SizeGuards
         from ...export._tracing import Recording
 
@@ -80,7 +81,7 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
                         graph.call_function(torch.ops.aten.copy_.default, (argument, value))
             if removes == "mutations_and_views":
                 _copy_views(graph)
-        _remove_unused(graph)
+        remove_unused(graph)
         graph.output_node().type = getattr(f, "__annotations__", {}).get("return")
         return GraphModule(root, graph)
 
@@ -129,13 +130,6 @@ def _copy_views(graph: Graph) -> None:
         node.replace_all_uses_with(copied, delete_user_cb=lambda user, copied=copied: user is not copied)  # type: ignore[misc]  # as a default
         copied.meta["val"] = node.meta.get("val")
         if copying is not None:
-            graph.erase_node(node)
-
-
-def _remove_unused(graph: Graph) -> None:
-    for node in reversed(list(graph.nodes)):
-        name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
-        if not node.users and node.op in ("call_function", "get_attr") and not name.endswith("_"):
             graph.erase_node(node)
 
 

@@ -35,7 +35,7 @@ def get_acc_ops_name(k: str | type) -> str:
 
 
 def get_node_target(submodules: Mapping[str, nn.Module], node: Node) -> str:
-    """Return the name of what a node calls: a method's name, a function's path, or the path of a module's class.
+    """Return the name of a node's target: the name of a method, the path of a function, or the path of a module's class.
 
     Args:
         submodules: the modules of the graph by path.

@@ -55,7 +55,7 @@ class CapabilityBasedPartitioner:
         graph_module: the module with the graph.
         operator_support: decides whether a node is supported.
         allows_single_node_partition: allow groups with only one operation.
-        non_compute_ops: the names of functions that do not count as operations, in addition to views and `getitem`.
+        non_compute_ops: the names of functions that do not count as operations, in addition to `view` and `getitem`.
         allowed_single_node_partition_ops: the names of functions that may be the only operation of a group.
         skip_horizontal_fusion: group only nodes that use each other's values.
 

@@ -286,8 +286,8 @@ static void with_windows(const Argument *a, bool forward) {
         int64_t positions = rows * columns * count, depth = channels * taps;
         Product p = {.rows = outputs, .b = &w, .out_column = 1};
         if (forward) {
-            p.columns = positions, p.depth = depth, p.a = FLOATS(2), p.a_row = depth, p.a_depth = 1;
-            p.panel_of_a = matrix_panel_of_a, p.panels_of_b = panels_of_windows;
+            set_rows_of_a(&p, FLOATS(2), depth);
+            p.columns = positions, p.depth = depth, p.panels_of_b = panels_of_windows;
             p.out = (float *)w.grads, p.out_row = p.run = p.group = rows * columns, p.group_step = outputs * rows * columns;
             p.row_bias = SIZE(3, 0) ? FLOATS(3) : NULL;
             if (is_one_row) read_in_place(&p, w.images, plane, w.image_step);

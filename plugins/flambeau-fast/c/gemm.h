@@ -3,7 +3,8 @@
 Goto's algorithm (Goto & van de Geijn 2008): a task computes a block of C.  For each section of the depth it copies its part
 of A to panels of up to ROWS rows and its part of B to panels of WIDTH columns.  The micro-kernel multiplies two panels with
 all ROWS x WIDTH sums in registers.  Two functions copy panels of A and B.  A convolution supplies a function that copies
-windows of images, so that B exists only as panels (`convolution.h`).
+windows of images, so that B exists only as panels (`convolution.h`).  Contiguous rows of A are read in place, and prefetched while
+the panel before them is multiplied.
 
 Each element is summed over the depth in order, however the work is divided, so results do not depend on the number of threads. */
 #pragma once
@@ -27,6 +28,12 @@ Each element is summed over the depth in order, however the work is divided, so 
 #define BLOCK_ROWS (ROWS * 24)
 #define MOST_ROWS (HAS_TILES ? TILE_ROWS : ROWS) /* maximum number of rows of a panel of A */
 
+/* Contiguous rows that are prefetched: address, number, and the sizes of a row and of an element in bytes. */
+typedef struct {
+    const char *start;
+    int64_t count, row, element;
+} Lines;
+
 typedef struct Product Product;
 struct Product {
     int64_t rows, columns, depth;
@@ -43,6 +50,7 @@ struct Product {
     bool pairs;            /* elements of A and B are pairs of bfloat16 numbers, and their products are sums of two products */
     void (*write)(const Product *, int64_t row, int64_t rows, int64_t column, int64_t columns, const float *block); /* instead of `out` */
     const void *context;   /* for `panel_of_a`, `panels_of_b` and `write` */
+    Lines lines;           /* the rows of A, if they are contiguous; `count` is not used */
     const float *row_bias, *column_bias;
 };
 
@@ -66,6 +74,7 @@ typedef struct {
     bool add;
     const float *row_bias, *column_bias;
     int64_t runs, run_step; /* if A is not copied: its rows may consist of several runs of `depth` elements, `run_step` apart */
+    Lines next;             /* rows of A to prefetch for a later call */
 } Panels;
 
 /* Add the product of a number with a vector, or, for pairs of bfloat16 numbers, the sum of both products. */
@@ -84,6 +93,7 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
     const int64_t depth = p->depth, b_step = p->b_step, out_row = p->out_row, *b_offsets = p->b_offsets;
     const float *a = p->a, *b = p->b, *row_bias = p->row_bias, *column_bias = p->column_bias;
     const bool add = p->add;
+    const Lines next = p->next;
     float *out = p->out;
 #define ZERO(i) Vector left##i = {0}, right##i = {0};
 #define STEP(i)                                                                                                                    \
@@ -116,6 +126,8 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
         for (int64_t k = 0; k < depth; k++) {
             const float *line = by_offsets ? b + b_offsets[k] : b + k * b_step;
             Vector b_left = load(line), b_right = wide ? load(line + LANES) : b_left;
+            if (k % LANES == 0)
+                for (int64_t i = 0; i < next.count; i++) __builtin_prefetch(next.start + i * next.row + k * next.element);
             EACH_ROW(STEP)
             a += a_depth;
         }
@@ -203,8 +215,26 @@ static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64
         for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];
 }
 
-/* Whether the rows of A can be read in place.  Rows at multiples of 4096 bytes would compete for a few cache sets. */
-INLINE bool in_place(const Product *p) { return p->panel_of_a == matrix_panel_of_a && p->a_depth == 1 && p->a_row % 1024 != 0; }
+/* Return the distance of rows in a panel of A: not a multiple of 1024 bytes, since the rows would then compete for a few cache sets. */
+INLINE int64_t row_step(int64_t depth) { return pieces(depth, LANES) * LANES + LANES; }
+
+/* Copy contiguous rows of A to a panel of shape (rows, depth), with rows of full vectors. */
+static void matrix_rows_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
+    const int64_t step = row_step(depth);
+    for (int64_t i = 0; i < rows; i++) memcpy(panel + i * step, (const float *)p->a + (row + i) * p->a_row + k, depth * sizeof(float));
+}
+
+/* Whether the rows of A are read in place. */
+INLINE bool in_place(const Product *p) { return p->panel_of_a == matrix_panel_of_a && p->a_depth == 1; }
+
+/* Set A to contiguous rows, which are read in place.  Rows at multiples of 4096 bytes are copied, since they would compete for a few cache
+sets. */
+INLINE void set_rows_of_a(Product *p, const void *a, int64_t a_row) {
+    p->a = a, p->a_row = a_row, p->a_depth = 1;
+    p->rows_of_a = a_row % 1024 == 0;
+    p->panel_of_a = p->rows_of_a ? matrix_rows_of_a : matrix_panel_of_a;
+    p->lines = (Lines){.start = a, .row = a_row * (int64_t)sizeof(float), .element = sizeof(float)};
+}
 
 /* Return the distance of panels of B, including space for writes beyond the last row. */
 INLINE int64_t panel_step(int64_t depth) { return depth * WIDTH + LANES; }
@@ -242,11 +272,11 @@ INLINE int64_t place_of(const Product *p, int64_t column) {
 
 /* Write a panel of C, through a buffer if it is narrower than its vectors or covers several runs. */
 static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth,
-                           const float *a, const float *b, int64_t b_step, bool first) {
+                           const float *a, const float *b, int64_t b_step, bool first, Lines next) {
     const bool by_rows = p->rows_of_a || in_place(p);
-    Panels panels = {.depth = depth, .a = a, .a_row = p->rows_of_a ? pieces(depth, LANES) * LANES : p->a_row, .b = b, .b_step = b_step, .out = p->out + row * p->out_row,
+    Panels panels = {.depth = depth, .a = a, .a_row = p->rows_of_a ? row_step(depth) : p->a_row, .b = b, .b_step = b_step, .out = p->out + row * p->out_row,
                      .out_row = p->out_row, .add = p->add || !first, .row_bias = first && p->row_bias ? p->row_bias + row : NULL,
-                     .column_bias = first && p->column_bias ? p->column_bias + column : NULL};
+                     .column_bias = first && p->column_bias ? p->column_bias + column : NULL, .next = next};
     const bool wide = columns > LANES;
     MicroKernel *const micro_kernel = micro_kernel_of(p, rows, by_rows, wide);
     const bool one_run = p->run == p->columns; /* as in all matrix products: avoids divisions */
@@ -274,13 +304,20 @@ INLINE const float *b_in_place(const Product *p, int64_t column) {
     return (const float *)p->b + (p->b_group_step ? column / p->group * p->b_group_step + column % p->group : column);
 }
 
+/* Return a share of the rows of A from (row, k) on, which one of several calls prefetches. */
+INLINE Lines share_of_rows(Lines lines, int64_t row, int64_t rows, int64_t k, int64_t call, int64_t calls) {
+    const int64_t first = call * rows / calls, last = (call + 1) * rows / calls;
+    if (lines.start == NULL) return lines;
+    return (Lines){lines.start + (row + first) * lines.row + k * lines.element, last - first, lines.row, lines.element};
+}
+
 static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs * LANES) * LANES; /* in full cache lines */
     const int64_t most = panel_rows(p);
     const int64_t height = pieces(rows, larger(1, pieces(rows, most))); /* height of panels of A: nearly equal numbers of rows */
     const int64_t slack = LANES * WIDTH; /* for writes beyond the last row */
-    float *copy_of_a = scratch(0, (most * longest + pieces(columns, WIDTH) * panel_step(longest) + 2 * slack) * sizeof(float));
-    float *b_panels = copy_of_a + most * longest + slack;
+    float *copy_of_a = scratch(0, (most * row_step(longest) + pieces(columns, WIDTH) * panel_step(longest) + 2 * slack) * sizeof(float));
+    float *b_panels = copy_of_a + most * row_step(longest) + slack;
     const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses of B */
     const int64_t whole = p->b_group_step ? columns : direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
     for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* with depth 0, C is zero plus the bias */
@@ -291,10 +328,14 @@ static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t 
             some = smaller(height, rows - i);
             const float *a = in_place(p) ? (const float *)p->a + (row + i) * p->a_row + k : copy_of_a;
             if (a == copy_of_a) p->panel_of_a(p, row + i, some, k, depth, copy_of_a);
+            const bool is_last = i + some == rows; /* the next panel is the first one of the next section */
+            const int64_t next = is_last ? 0 : i + some, next_k = is_last ? k + longest : k;
+            const int64_t next_rows = next_k < p->depth ? smaller(height, rows - next) : 0;
             if (p->pairs) configure_tiles(some);
             for (int64_t j = 0; j < columns; j += WIDTH) {
                 const float *b = j < whole ? b_in_place(p, column + j) + k * p->b_depth : b_panels + j / WIDTH * panel_step(depth);
-                multiply_panel(p, row + i, some, column + j, smaller(WIDTH, columns - j), depth, a, b, j < whole ? p->b_depth : WIDTH, k == 0);
+                multiply_panel(p, row + i, some, column + j, smaller(WIDTH, columns - j), depth, a, b, j < whole ? p->b_depth : WIDTH, k == 0,
+                               share_of_rows(p->lines, row + next, next_rows, next_k, j / WIDTH, pieces(columns, WIDTH)));
             }
         }
         if (p->depth == 0) break;
@@ -326,11 +367,19 @@ static void compute_block(void *context, int64_t number) {
     p->write(p, row, rows, column, columns, block);
 }
 
+/* Whether to compute the transpose of C from the transposes of A and B, where the rows of A and the columns of B are contiguous, as in a
+linear layer.  One operand must then be transposed while it is copied, and A is smaller.  Vectors consist of rows of A.  C must also be
+transposed, which is cheap if C is small or the depth is large. */
+INLINE bool better_transposed(int64_t rows, int64_t columns, int64_t depth) {
+    const bool is_less = 2 * rows <= columns || (4 * rows <= 3 * columns && depth >= 4 * columns);
+    return is_less && 8 * pieces(rows, LANES) * LANES <= 9 * rows;
+}
+
 /* Compute C in equal blocks, multiples of the panel size; use at least `least` blocks if there is enough work. */
 static void compute(const Product *p, int64_t least) {
     int64_t rows = pieces(p->rows, ROWS), columns = pieces(p->columns, WIDTH);
     if (rows == 0 || columns == 0) return;
-    int64_t down = pieces(rows, BLOCK_ROWS / ROWS), across = pieces(columns, BLOCK_COLUMNS / WIDTH);
+    int64_t across = pieces(columns, BLOCK_COLUMNS / WIDTH), down = pieces(rows * pieces(columns, across), BLOCK_ROWS / ROWS * (BLOCK_COLUMNS / WIDTH));
     while (down * across < least && (down < rows || across < columns)) {
         if (across < columns && (down == rows || p->columns / across >= p->rows / down)) across++;
         else down++;
@@ -347,7 +396,9 @@ static void compute(const Product *p, int64_t least) {
 
 INLINE Product product(int64_t rows, int64_t columns, int64_t depth, const float *a, int64_t a_row, int64_t a_depth, const float *b,
                        int64_t b_depth, int64_t b_column, float *out, int64_t out_row, bool add) {
-    return (Product){.rows = rows, .columns = columns, .depth = depth, .a = a, .b = b, .panel_of_a = matrix_panel_of_a,
-                     .panels_of_b = matrix_panels_of_b, .a_row = a_row, .a_depth = a_depth, .b_depth = b_depth, .b_column = b_column,
-                     .out = out, .out_row = out_row, .out_column = 1, .group = columns, .run = columns, .add = add};
+    Product p = {.rows = rows, .columns = columns, .depth = depth, .a = a, .b = b, .panel_of_a = matrix_panel_of_a,
+                 .panels_of_b = matrix_panels_of_b, .a_row = a_row, .a_depth = a_depth, .b_depth = b_depth, .b_column = b_column,
+                 .out = out, .out_row = out_row, .out_column = 1, .group = columns, .run = columns, .add = add};
+    if (a_depth == 1) set_rows_of_a(&p, a, a_row);
+    return p;
 }

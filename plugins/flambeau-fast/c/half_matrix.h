@@ -123,6 +123,13 @@ INLINE void copy_units(float *to, const void *from, int64_t depth, const int mod
     }
 }
 
+/* Return the product whose result is the transpose of this one's. */
+INLINE HalfProduct transposed(const HalfProduct *h) {
+    return (HalfProduct){.rows = h->columns, .columns = h->rows, .depth = h->depth, .a = h->b, .b = h->a, .bias = h->bias, .a_row = h->b_column,
+                         .a_depth = h->b_depth, .b_depth = h->a_depth, .b_column = h->a_row, .out = h->out, .out_row = h->out_column,
+                         .out_column = h->out_row, .bias_of_rows = !h->bias_of_rows};
+}
+
 /* Write rows of sums to the result: add the bias, and round. */
 static void write_sums(const HalfProduct *h, int64_t row, int64_t rows, int64_t column, int64_t columns, float *sums, int64_t step, const int dtype) {
     uint16_t halves[512];
@@ -294,7 +301,7 @@ INLINE const HalfProduct *halves_of(const Product *p) { return p->context; }
 INLINE void rows_of_halves(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel, const int mode) {
     const HalfProduct *h = halves_of(p);
     const int64_t start = k * SPAN_OF(mode), left = h->depth - start, units = smaller(depth, pieces(left, SPAN_OF(mode)));
-    const int64_t step = pieces(depth, LANES) * LANES;
+    const int64_t step = row_step(depth);
     const uint16_t *a = h->a + row * h->a_row + start * h->a_depth;
     if (h->a_depth == 1) {
         for (int64_t i = 0; i < rows; i++)
@@ -340,8 +347,21 @@ INLINE void columns_of_halves(const Product *p, int64_t column, int64_t columns,
     }
 }
 
+#define SQUARE 64 /* rows and columns of a block that are transposed at a time */
+
 INLINE void write_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, const float *block, const int dtype) {
-    write_sums(halves_of(p), row, rows, column, columns, (float *)block, columns, dtype);
+    const HalfProduct *h = halves_of(p), turned = transposed(h);
+    if (h->out_column == 1) {
+        write_sums(h, row, rows, column, columns, (float *)block, columns, dtype);
+        return;
+    }
+    float square[SQUARE * SQUARE];
+    for (int64_t i = 0; i < rows; i += SQUARE)
+        for (int64_t j = 0; j < columns; j += SQUARE) {
+            const int64_t height = smaller(SQUARE, rows - i), width = smaller(SQUARE, columns - j);
+            transpose(square, SQUARE, block + i * columns + j, columns, height, width);
+            write_sums(&turned, column + j, width, row + i, height, square, SQUARE, dtype);
+        }
 }
 
 /* --- complete products --- */
@@ -395,18 +415,21 @@ INLINE void multiply_halves_by(const HalfProduct *h, int64_t least, const int mo
     Product p = {.rows = h->rows, .columns = h->columns, .depth = units, .panel_of_a = rows, .panels_of_b = columns,
                  .rows_of_a = by_tiles || h->a_depth == 1, .pairs = mode == PAIRS, .write = write, .context = h, .out_column = 1,
                  .group = h->columns, .run = h->columns};
+    const bool are_units = mode == PAIRS && !by_tiles && h->depth % 2 == 0 && h->a_row % 2 == 0 && (uintptr_t)h->a % sizeof(float) == 0;
+    if (h->a_depth == 1 && are_units) set_rows_of_a(&p, h->a, h->a_row / 2);
+    else if (h->a_depth == 1) p.lines = (Lines){(const char *)h->a, 0, h->a_row * (int64_t)sizeof(uint16_t), SPAN_OF(mode) * (int64_t)sizeof(uint16_t)};
     compute(&p, least);
 }
 
 FUNCTIONS_OF(float16, FLOAT16)
 FUNCTIONS_OF(bfloat16, MODE_OF_BFLOAT16)
 
-/* Compute the product, or, if that has fewer rows, its transpose. */
+/* Compute the product or its transpose, if that has few rows or less to copy. */
 static void multiply_halves(HalfProduct h, int dtype, int64_t least) {
-    if (h.columns < h.rows && h.columns <= FEW_DOTS(dtype) && (h.a_depth == 1 || (h.a_row == 1 && h.columns <= FEW_SUMS)))
-        h = (HalfProduct){.rows = h.columns, .columns = h.rows, .depth = h.depth, .a = h.b, .b = h.a, .bias = h.bias, .a_row = h.b_column,
-                          .a_depth = h.b_depth, .b_depth = h.a_depth, .b_column = h.a_row, .out = h.out, .out_row = h.out_column,
-                          .out_column = h.out_row, .bias_of_rows = true};
+    const int64_t few = FEW_DOTS(dtype == FLOAT16 ? FLOAT16 : MODE_OF_BFLOAT16);
+    const bool becomes_few = h.columns < h.rows && h.columns <= few && (h.a_depth == 1 || (h.a_row == 1 && h.columns <= FEW_SUMS));
+    const bool is_wide = h.rows > few && h.a_depth == 1 && h.b_depth == 1 && better_transposed(h.rows, h.columns, h.depth);
+    if (becomes_few || is_wide) h = transposed(&h);
     if (dtype == FLOAT16) multiply_float16(&h, least);
     else multiply_bfloat16(&h, least);
 }

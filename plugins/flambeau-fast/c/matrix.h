@@ -11,24 +11,21 @@ INLINE int64_t shared_blocks(int64_t multiplications) {
     return multiplications < LEAST_SHARED || thread_count() == 1 ? 1 : 2 * thread_count();
 }
 
-/* Whether to compute the transpose of C from the transposes of A and B.  If B is column-major, like the weight of a linear layer, A
-or B has to be transposed while it is copied, and A is smaller.  Vectors then consist of rows of A.  C must also be transposed, which
-is cheap if C is small or the depth is large. */
-INLINE bool better_transposed(const Argument *a, int64_t rows, int64_t columns, int64_t depth) {
-    const bool is_less = 2 * rows <= columns || (4 * rows <= 3 * columns && depth >= 4 * columns);
-    return STEP(1, 1) == 1 && STEP(2, 0) == 1 && is_less && 8 * pieces(rows, LANES) * LANES <= 9 * rows;
+/* Write a block of the transpose of C. */
+static void write_transposed(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, const float *block) {
+    const Argument *a = p->context;
+    transpose(FLOATS(0) + column * STEP(0, 0) + row, STEP(0, 0), block, columns, rows, columns);
 }
 
 /* Compute C = A B + bias.  Arguments: out (with contiguous rows), a, b, bias (may be empty). */
 static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     int64_t rows = SIZE(1, 0), depth = SIZE(1, 1), columns = SIZE(2, 1);
-    if (better_transposed(a, rows, columns, depth)) {
-        float *out = scratch(4, rows * columns * sizeof(float));
-        Product p = product(columns, rows, depth, FLOATS(2), STEP(2, 1), 1, FLOATS(1), 1, STEP(1, 0), out, rows, false);
+    if (STEP(1, 1) == 1 && STEP(2, 0) == 1 && better_transposed(rows, columns, depth)) {
+        Product p = product(columns, rows, depth, FLOATS(2), STEP(2, 1), 1, FLOATS(1), 1, STEP(1, 0), NULL, 0, false);
         p.row_bias = SIZE(3, 0) ? FLOATS(3) : NULL;
+        p.write = write_transposed, p.context = a;
         compute(&p, shared_blocks(rows * columns * depth));
-        transpose(FLOATS(0), STEP(0, 0), out, rows, columns, rows);
         return;
     }
     Product p = product(rows, columns, depth, FLOATS(1), STEP(1, 0), STEP(1, 1), FLOATS(2), STEP(2, 0), STEP(2, 1), FLOATS(0), STEP(0, 0), false);

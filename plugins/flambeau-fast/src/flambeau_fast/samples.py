@@ -208,6 +208,7 @@ def _matrices(draw: _Draw) -> Iterator[Call]:
     yield Call("linear", (draw.normal(p), draw.normal(3, n, m), draw.normal(p, m)))
     yield Call("linear", (draw.normal(2 * p), draw.normal(32, 8 * m), draw.normal(2 * p, 8 * m)))  # a wide weight: columns > rows
     yield Call("mm", (draw.normal(n, 1024), draw.normal(1024, p)))  # each row starts at a multiple of 4096 bytes
+    yield Call("linear", (draw.normal(131), draw.normal(3, 16, 1024), draw.normal(131, 1024)))
     yield Call("addmm", (draw.normal(p), draw.normal(n, m), draw.normal(m, p)))
     for rows in (1, 3, 8):  # few rows: the weight is read in place
         yield Call("linear", (draw.normal(6 * p), draw.normal(rows, 16 * m + 3), draw.normal(6 * p, 16 * m + 3)))

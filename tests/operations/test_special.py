@@ -294,6 +294,20 @@ def test_derivatives_of_samples(quantile):
     np.testing.assert_allclose(got[:, 0] * (1 - sample), wanted, rtol=2e-5)
 
 
+def test_derivatives_of_float32_samples():
+    from flambeau.engine.calls.op import RECORDED
+
+    random = np.random.default_rng(0)
+    a, b = (torch.tensor(np.exp(random.uniform(-4, 8, 2000)), dtype=torch.float32) for _ in range(2))
+    sample = torch.tensor(random.gamma(a.double()), dtype=torch.float32).clamp(min=1e-30)
+    exact = RECORDED.standard_gamma_grad(a.double(), sample.double()).numpy()
+    np.testing.assert_allclose(RECORDED.standard_gamma_grad(a, sample).numpy(), exact, rtol=3e-7)
+    sample = torch.tensor(random.beta(a.double(), b.double()), dtype=torch.float32).clamp(1e-30, 1 - 1e-6)
+    total = a + b
+    exact = torch._dirichlet_grad(sample.double(), a.double(), total.double()).numpy()
+    np.testing.assert_allclose(torch._dirichlet_grad(sample, a, total).numpy(), exact, rtol=1e-6)
+
+
 def test_derivatives_of_lopsided_beta_samples():
     a, b = np.array([1e-2, 1e-2, 10, 1e4, 1, 1]), np.array([1e2, 1e4, 1e-2, 1e-2, 1e2, 1e-2])
     x = np.array([1e-4, 1e-6, 0.999, 0.9999, 1e-3, 0.99])

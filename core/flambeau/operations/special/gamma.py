@@ -244,16 +244,31 @@ def _series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
     """Sum `a (-x)**k / (k! (a + k))` over `k > 0` for `x <= 1`; return the sum and its derivative with respect to `a`."""
     total, slope, term = xp.zeros_like(x), xp.zeros_like(x), xp.ones_like(x)
     for k in range(1, 20):
-        term = term * -x / k
-        total = total + term * a / (a + k)
-        slope = slope + term * k / (a + k) ** 2
-    return total, slope
+        inverse = 1 / (a + k)
+        term = term * x * (-1 / k)
+        share = term * inverse
+        total = total + share
+        slope = slope + share * inverse * k
+    return a * total, slope
 
 
 def _log_factorial(xp: Any, a: Any) -> Any:
     """Return `lgamma(1 + a)`, with full relative accuracy near 0."""
     near = xp.clip(a, 0.0, 1.0)
     return xp.where(a < 1, near * (near - 1) * chebyshev(2 * near - 1, _LGAMMA), _lgamma_of_positive(xp, 1 + a))
+
+
+def _path(xp: Any, a: Any, x: Any, decay: float) -> Any:
+    """Return the change of `log(x)`, away from the peak, by which the density of the logarithm decreases by `exp(-decay)`.
+
+    It is negative for `x < a`.  The first estimate is for a normal distribution; the others are upper bounds.
+    """
+    y = 2 * decay / (xp.abs(a - x) + xp.hypot(a - x, xp.sqrt(2 * decay * x)))
+    up = xp.minimum(y, xp.log1p((decay + a * y) / x))
+    for _ in range(2):  # Newton's method
+        fall = x * xp.expm1(-y)
+        y = y - (a * y + fall - decay) / (a - x - fall)
+    return xp.where(x < a, -xp.minimum(y, (decay + x) / a), up)
 
 
 def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
@@ -267,9 +282,8 @@ def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
     series_sum = _series(xp, a, near)[0]
     exponent = a * xp.log(near) - _log_factorial(xp, a)
     near_below, near_above = xp.exp(exponent) * (1 + series_sum), -xp.expm1(exponent) - xp.exp(exponent) * series_sum
-    density, scale = _density(xp, a, x), 1 / (xp.abs(a - x) + xp.sqrt(a))
-    sign = xp.where(x < a, -xp.ones_like(x), xp.ones_like(x))  # integrate away from the peak: down for x < a, else up
-    tail = density * quadrature(xp, lambda y: xp.exp(a * (sign * y) - x * xp.expm1(sign * y)), scale)
+    integral = quadrature(lambda change: xp.exp(a * change - x * xp.expm1(change)), _path(xp, a, x, 40.0))
+    tail = _density(xp, a, x) * xp.abs(integral)
     below, above = xp.where(x < a, tail, 1 - tail), xp.where(x < a, 1 - tail, tail)
     return xp.where(x < 1, near_below, below), xp.where(x < 1, near_above, above)
 
@@ -350,17 +364,17 @@ def gamma_grad_by_series(xp: Any, a: Any, x: Any) -> Any:
     return -x * xp.exp(x) / a * ((1 + total) * (xp.log(x) - digamma_forward(xp, 1 + a)) + slope)
 
 
-def gamma_grad_by_integral(xp: Any, a: Any, x: Any, steps: int = 16) -> Any:
-    """Return the derivative as an integral over one tail of the density times the score `log(t) - digamma(shape)`."""
-    score = xp.log(x) - digamma_forward(xp, a)
-    scale = 1 / (xp.abs(a - x) + xp.sqrt(a))
-    sign = xp.where(x < a, -xp.ones_like(x), xp.ones_like(x))  # integrate away from the peak: down for x < a, else up
+def gamma_grad_by_integral(xp: Any, a: Any, x: Any, points: int = 40) -> Any:
+    """Return the derivative as an integral over one tail of the density times the score `log(t) - digamma(shape)`.
 
-    def integrand(y: Any) -> Any:
-        change = sign * y  # of the logarithm of the sample
+    With `t = x * exp(y)`, the integrand is an entire function of `y`.  The relative error is 3e-8 with 20 points, 1e-13 with 40.
+    """
+    score = xp.log(x) - digamma_forward(xp, a)
+
+    def integrand(change: Any) -> Any:  # of the logarithm of the sample
         return xp.exp(a * change - x * xp.expm1(change)) * (score + change)
 
-    return x * sign * quadrature(xp, integrand, scale, steps)
+    return x * quadrature(integrand, _path(xp, a, x, float(points)), points)
 
 
 op(
@@ -374,30 +388,44 @@ op(
 )
 
 
-def beta_grad(xp: Any, x: Any, a: Any, b: Any, steps: int = 8) -> Any:
+def beta_grad(xp: Any, x: Any, a: Any, b: Any, points: int = 36) -> Any:
     """Return `dx/da / (1 - x)` for a beta(a, b) sample `x`.
 
     It is minus the derivative of the distribution function by `a`, divided by the density and by `1 - x`.  That derivative is the
     integral of `(log(t) - mean of log(t)) * density(t)` over [0, x], or minus the integral over [x, 1].  The interval without the
-    mean is used, where the density is monotone.  With `t = x * exp(-s)`, or `1 - t = (1 - x) * exp(-s)`, the integrand decays
-    exponentially in s.
+    mean is used, where the density is monotone.  With `t = u * exp(-s)`, or `1 - t = u * exp(-s)`, the integrand decays
+    exponentially in `s`.  It is singular at `s = log(u)`, which `s = -log(u) * (exp(r) - 1)` moves to minus infinity.
+    The relative error is 4e-7 with 18 points, and 1e-11 with 36.
     """
     is_low = x * (a + b) < a
     u = xp.where(is_low, x, 1 - x)
     u = xp.maximum(u, xp.full_like(u, sys.float_info.min))
     near, far = xp.where(is_low, a, b), xp.where(is_low, b, a)
     odds, log_u, log_rest = u / (1 - u), xp.log(u), xp.log1p(-u)
-    slope = xp.maximum(far - 1, xp.zeros_like(far)) * odds
     mean_log = digamma_forward(xp, a) - digamma_forward(xp, a + b)
 
-    def integrand(s: Any) -> Any:
+    def integrand(r: Any) -> Any:
+        stretch = xp.expm1(r)
+        s = -log_u * stretch
         log_rest_of_v = xp.log1p(-u * xp.exp(-s))
         relative_density = xp.exp((far - 1) * (log_rest_of_v - log_rest) - near * s)
-        return relative_density * (xp.where(is_low, log_u - s, log_rest_of_v) - mean_log)
+        return relative_density * (xp.where(is_low, log_u - s, log_rest_of_v) - mean_log) * (stretch + 1)
 
-    scale = 1 / xp.maximum(near - slope, xp.sqrt(slope / (1 - u)))
-    integral = quadrature(xp, integrand, scale, steps, last=6.5)
+    end = xp.log1p(-_beta_distance(xp, u, near, far, points + 4.0) / log_u)
+    integral = -log_u * quadrature(integrand, end, points)
     return xp.where(is_low, -odds * integral, integral)
+
+
+def _beta_distance(xp: Any, u: Any, near: Any, far: Any, decay: float) -> Any:
+    """Return a distance from `-log(u)` at which the density of the logarithm is lower by at least `exp(-decay)`."""
+    power, log_rest = xp.maximum(far - 1, xp.zeros_like(far)), xp.log1p(-u)
+    slope = power * u / (1 - u)
+    excess = near - slope
+    s = 2 * decay / (excess + xp.sqrt(excess * excess + 2 * decay * slope / (1 - u)))  # for a normal distribution
+    for _ in range(2):  # Newton's method
+        v = u * xp.exp(-s)
+        s = s - (near * s - power * (xp.log1p(-v) - log_rest) - decay) / (near - power * v / (1 - v))
+    return s
 
 
 _dirichlet_grad = op(

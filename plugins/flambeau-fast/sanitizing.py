@@ -5,8 +5,8 @@
 
 The kernels are compiled into a temporary folder. They are called with the pack's sample calls, whose arrays are given random
 layouts: transposed, with gaps, reversed, broadcast, unaligned, or sharing memory with each other. Results must be those of the
-NumPy kernels. The tests of inference plans also run under the sanitizer for addresses. The thread sanitizer observes several
-Python threads that call kernels while the number of threads changes.
+NumPy kernels. The tests of inference plans and of random samples also run under the sanitizer for addresses. The thread sanitizer
+observes several Python threads that call kernels while the number of threads changes.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SANITIZERS = {
     "thread": "-O1 -g1 -fsanitize=thread",
 }
 LIBRARIES = {"address": "libasan.so", "thread": "libtsan.so"}
+TESTS = {"inference plans": "test_inference.py", "random samples": "test_rejection.py"}  # which run under "address"
 TOLERANCE = 5e-5  # error relative to the result's largest value
 
 
@@ -312,10 +313,10 @@ def run_calls(kind: str, processor: str, folder: Path, calls: int, seed: int) ->
     return result["calls"], report
 
 
-def run_plans(kind: str, processor: str, folder: Path) -> tuple[int, str]:
-    """Run the tests of inference plans under a sanitizer. Return the number of tests that pass, and a report of faults."""
+def run_tests(file: str, kind: str, processor: str, folder: Path) -> tuple[int, str]:
+    """Run a file of tests under a sanitizer. Return the number of tests that pass, and a report of faults."""
     options = ["-q", "--capture=no", "-c", str(PACK / "pyproject.toml"), "--rootdir", str(PACK)]  # reports end the process
-    done = run(kind, processor, folder, ["-m", "pytest", *options, str(PACK / "tests" / "test_inference.py")])
+    done = run(kind, processor, folder, ["-m", "pytest", *options, str(PACK / "tests" / file)])
     passed = re.search(r"(\d+) passed", done.stdout)
     if done.returncode or not passed:
         return 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
@@ -351,7 +352,8 @@ def main() -> int:
                 name = f"{'address, undefined' if kind == 'address' else kind}: {processor}"
                 record(name, *run_calls(kind, processor, folder, options.calls, options.seed))
                 if kind == "address":
-                    record(f"inference plans, {name}", *run_plans(kind, processor, folder))
+                    for subject, file in TESTS.items():
+                        record(f"{subject}; {name}", *run_tests(file, kind, processor, folder))
     if options.json:
         print(json.dumps(results))
     return int(any(result["failed"] for result in results.values()))

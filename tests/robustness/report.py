@@ -73,9 +73,8 @@ def sanitize(minutes: float) -> list[Row]:
     counts = by_program(str(program))
     rows = []
     for name, n in counts.items():
-        kind, separator, rest = name.partition("inference plans, ")
-        row = f"inference plans, sanitizer {rest}" if separator else f"kernel calls, sanitizer {kind}"
-        rows.append((row, n["calls"], 0 if n["failed"] else n["calls"]))
+        subject, _, kind = name.rpartition("; ")
+        rows.append((f"{subject or 'kernel calls'}, sanitizer {kind}", n["calls"], 0 if n["failed"] else n["calls"]))
     return rows
 
 

@@ -2,6 +2,7 @@
 
 - `kernels`, `kernels_conv`, `winograd`: the backend's own kernels, as fallbacks if a pack's kernel is not faster.
 - `box_muller`: the functions that compute normal values; replacements must be bitwise equal.
+- `rejection`: `draw`, a function that draws gamma, Poisson and binomial values, bitwise equal to those of `SAMPLERS`.
 - `halves`: `CONVERSIONS`, whose replacements must be bitwise equal, and `LOOPS`, which is empty without a pack.
 - `Generator`: PyTorch's random stream, for kernels that draw random numbers.
 - `follow`, `keep_products_serial`: get the number of threads; limit BLAS to one thread if a pack has its own threads.
@@ -11,7 +12,7 @@
 
 from __future__ import annotations
 
-from . import box_muller, halves, kernels, kernels_conv, winograd
+from . import box_muller, halves, kernels, kernels_conv, rejection, winograd
 from .error_state import without_warnings
 from .random import Generator
 from .threads import follow, keep_products_serial
@@ -19,7 +20,7 @@ from .windows import output_size
 
 __all__ = [
     "Generator", "box_muller", "follow", "halves", "keep_products_serial", "kernels", "kernels_conv", "output_size", "quiet",
-    "winograd", "without_warnings",
+    "rejection", "winograd", "without_warnings",
 ]  # fmt: skip
 
 quiet = without_warnings  # deprecated name of `without_warnings`

@@ -6,7 +6,7 @@ samplers use the same number of words per value and the same formulas (for norma
 - `uniform` and `integers` use one word per value, two if it needs more bits;
 - `bernoulli`, `exponential`, `geometric` and `cauchy` transform a float64 (two words) for each value;
 - `normal` transforms blocks of 16 values, or pairs if there are fewer values or the target is not contiguous;
-- `poisson`, `binomial` and `gamma` use rejection: each value starts in the stream where the previous one ended.
+- `poisson`, `binomial` and `gamma` use rejection (`rejection.py`): each value starts in the stream where the previous one ended.
 
 Samplers take a shape and a NumPy dtype and return a new array.  Invalid parameters raise PyTorch's errors.
 """
@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from flambeau.engine.values.forking import new_lock
 
-from . import box_muller
+from . import box_muller, rejection
 from .constants import number
 from .error_state import without_warnings
 from .word_buffer import MANY, WordBuffer, singles
@@ -35,6 +34,7 @@ Uniform = Callable[[], float]
 DEFAULT_SEED = 67280421310721
 _WORD = 2**32 - 1  # mask of the 32 bits of a word
 _SINGLE, _LONG, _WORD_TYPE = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint32)
+_FEW_VALUES = 100  # number of values by rejection up to which a loop in Python takes less time than copying the engine's state
 _FEW_STEPS = 200  # number of steps of a shuffle up to which a Python loop is faster
 _CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
 
@@ -374,7 +374,7 @@ class Generator:
         if not (rates >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
         counts, live = np.zeros(rates.shape), rates > 0
-        counts[live] = self._each(_poisson, rates[live])
+        counts[live] = self._by_rejection("poisson", rates[live])
         return _cast(counts, rates.dtype)
 
     @without_warnings
@@ -387,7 +387,7 @@ class Generator:
         deviation, mode = np.sqrt(n * p * (1 - p)), np.floor((n + 1) * p)
         log_miss = np.log1p(-p.astype(float)).astype(p.dtype)
         hits = np.where(np.isnan(prob), np.nan, np.zeros(count.shape))
-        hits[live] = self._each(_binomial, n, p, n * p, deviation, mode, p / (1 - p), log_miss)
+        hits[live] = self._by_rejection("binomial", n, p, n * p, deviation, mode, p / (1 - p), log_miss)
         return np.where(count > 0, np.where(flip, count - hits, hits), 0).astype(count.dtype)
 
     @without_warnings
@@ -411,59 +411,28 @@ class Generator:
         alpha = alpha[live]
         small = alpha < 1  # drawn with alpha + 1, then scaled by a power of a uniform value
         d = np.where(small, alpha + 1, alpha) - _THIRD
-        boosts = np.where(small, 1 / alpha, 0).astype(float).tolist()
+        boosts = np.where(small, 1 / alpha, 0)
+        values[live] = self._by_rejection("gamma", d, boosts)
+        return values
+
+    def _by_rejection(self, sampler: str, *parameters: np.ndarray) -> np.ndarray:
+        """Draw a float64 value by a sampler of `rejection` for each element of its parameters, which are vectors."""
+        vectors = [vector.astype(float) for vector in parameters]
+        count = len(vectors[0])
         with self._pairs:
-            values[live] = self._marsaglia_tsang(d.astype(float).tolist(), boosts)
-        return values
+            if rejection.draw is not None and count > _FEW_VALUES and all(np.isfinite(vector).all() for vector in vectors):
+                values = np.empty(count)
 
-    def _marsaglia_tsang(self, shapes: list[float], boosts: list[float]) -> list[float]:
-        """Draw gamma values: Marsaglia & Tsang (2000), "A simple method for generating gamma variables".
+                def fill(key: np.ndarray, used: int) -> int:
+                    used, self._spare = rejection.draw(sampler, values, vectors, key, used, self._spare)
+                    return used
 
-        Normal values come from the same pairs as those of `_next_normal`, written out here because calls take most of the time.
-        """
-        values: list[float] = []
-        uniform, spare = self._uniforms(len(shapes), values), self._spare
-        sqrt, log, log1p, cos, sin = math.sqrt, math.log, math.log1p, math.cos, math.sin
-        for d, boost in zip(shapes, boosts, strict=True):
-            scale = (1 - uniform()) ** boost * d if boost else d
-            c = 1 / sqrt(9 * d)
-            while True:
-                y = 0.0
-                while y <= 0:
-                    if spare is None:
-                        angle = 2 * math.pi * uniform()
-                        radius = sqrt(-2 * log1p(-uniform()))
-                        x, spare = radius * cos(angle), radius * sin(angle)
-                    else:
-                        x, spare = spare, None
-                    y = 1 + c * x
-                v, u, square = y * y * y, 1 - uniform(), x * x
-                if u < 1 - _SQUEEZE * square * square or log(u) < 0.5 * square + d * (1 - v + log(v)):
-                    values.append(scale * v)
-                    break
-        self._spare = spare
-        return values
-
-    def _each(self, sample: Callable[..., float], *parameters: np.ndarray) -> list[float]:
-        """Call `sample(uniform, *scalars)` for each element in order, and return the results."""
-        values: list[float] = []
-        uniform = self._uniforms(parameters[0].size, values)
-        for scalars in zip(*(array.astype(float).tolist() for array in parameters), strict=True):
-            values.append(sample(uniform, *scalars))
-        return values
-
-    def _uniforms(self, count: int, values: list[float]) -> Uniform:
-        """Return a function that draws uniform values for the samples that are still missing among `count` `values`.
-
-        Uniform values are drawn in batches, one for each missing sample.  Each sample uses at least one, so none is wasted, and
-        the engine ends in the same state as PyTorch's.
-        """
-
-        def batches() -> Iterator[list[float]]:
-            while True:
-                yield self._doubles(count - len(values)).tolist()
-
-        return chain.from_iterable(batches()).__next__
+                self._words.advance(fill)
+                return values
+            stream = rejection.Stream(count, self._doubles, self._spare)
+            rejection.SAMPLERS[sampler](stream, *(vector.tolist() for vector in vectors))
+            self._spare = stream.spare
+        return np.array(stream.values)
 
     # --- words and uniforms ---
 
@@ -480,7 +449,7 @@ class Generator:
 
 # --- algorithms ---
 
-_THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # PyTorch rounds these constants to float32
+_THIRD = np.float32(1 / 3)  # PyTorch rounds this constant to float32
 
 
 def _box_muller(unit: np.ndarray) -> np.ndarray:
@@ -534,94 +503,6 @@ def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
     while not np.array_equal(origin, further := origin[origin]):
         origin = further
     return np.where(earlier < 0, targets, origin[earlier])
-
-
-def _poisson(uniform: Uniform, rate: float) -> float:
-    """Draw from the Poisson distribution by transformed rejection: PTRS (Hörmann 1993).
-
-    For small rates, count the uniform values whose product stays above `exp(-rate)`.
-    """
-    if rate < 10:
-        limit, product, k = math.exp(-rate), uniform(), 0
-        while product > limit:
-            product, k = product * uniform(), k + 1
-        return k
-    b = 0.931 + 2.53 * math.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    squeeze = 0.9277 - 3.6224 / (b - 2)
-    while True:
-        u, v = uniform() - 0.5, uniform()
-        us = 0.5 - abs(u)
-        k = math.floor((2 * a / us + b) * u + rate + 0.43)
-        if us >= 0.07 and v <= squeeze:
-            return k
-        if k < 0 or (us < 0.013 and v > us):
-            continue
-        accept = _log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
-        if accept <= k * math.log(rate) - rate - math.lgamma(k + 1):
-            return k
-
-
-def _binomial(
-    uniform: Uniform,
-    n: float,
-    p: float,
-    mean: float,
-    deviation: float,
-    mode: float,
-    odds: float,
-    log_miss: float,
-) -> float:
-    """Draw from the binomial distribution by rejection: BTRS (Hörmann 1993).
-
-    For small means, count the geometric waiting times that fit into `n` trials (Devroye 1986).
-    """
-    if mean < 10:
-        hits, trials = -1, 0.0
-        while trials <= n:
-            wait = _log(uniform()) / log_miss
-            trials += math.ceil(wait) if wait <= n else math.inf
-            hits += 1
-        return hits
-    b = 1.15 + 2.53 * deviation
-    a = -0.0873 + 0.0248 * b + 0.01 * p
-    squeeze = 0.92 - 4.2 / b
-    alpha = (2.83 + 5.1 / b) * deviation
-    while True:
-        u, v = uniform() - 0.5, uniform()
-        us = 0.5 - abs(u)
-        k = math.floor((2 * a / us + b) * u + (mean + 0.5))
-        if k < 0 or k > n:
-            continue
-        if us >= 0.07 and v <= squeeze:
-            return k
-        bound = (
-            (mode + 0.5) * math.log((mode + 1) / (odds * (n - mode + 1)))
-            + (n + 1) * math.log((n - mode + 1) / (n - k + 1))
-            + (k + 0.5) * math.log(odds * (n - k + 1) / (k + 1))
-            + _stirling_tail(mode)
-            + _stirling_tail(n - mode)
-            - _stirling_tail(k)
-            - _stirling_tail(n - k)
-        )
-        if _log(v * alpha / (a / (us * us) + b)) <= bound:
-            return k
-
-
-def _stirling_tail(k: float) -> float:
-    """Return the remainder of Stirling's formula for `log(k!)`."""
-    if k < 10:
-        return _SMALL_TAILS[int(k)]
-    square = (k + 1) * (k + 1)
-    return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
-
-
-_SMALL_TAILS = [math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + (k + 1) - 0.5 * math.log(2 * math.pi) for k in range(10)]
-
-
-def _log(x: float) -> float:
-    return math.log(x) if x > 0 else -math.inf
 
 
 # --- arithmetic ---

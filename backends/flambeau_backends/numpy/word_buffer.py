@@ -56,6 +56,10 @@ def _places_of_blocks(shape: tuple[int, ...]) -> Any:
     return place.reshape(shape)
 
 
+def _set_state(bits: np.random.MT19937, key: Any, pos: int) -> None:
+    bits.state = {"bit_generator": "MT19937", "state": {"key": key.tolist(), "pos": pos}}  # NumPy copies a list faster
+
+
 class WordBuffer:
     """The random engine of a stream, with a buffer of words drawn ahead."""
 
@@ -93,7 +97,7 @@ class WordBuffer:
     @state.setter
     def state(self, state: tuple[Any, int]) -> None:
         with self._lock:
-            self._move(*state)
+            _set_state(self._bits, *state)
             self._restart()
 
     def _engine(self) -> tuple[Any, int]:
@@ -101,20 +105,17 @@ class WordBuffer:
         if self._at < len(self._window):
             start, state = [entry for entry in self._starts if entry[0] <= self._at][-1]
             bits = self._scout
-            bits.state = state
+            _set_state(bits, **state["state"])
             bits.random_raw(self._at - start, output=False)
         state = bits.state["state"]
         return state["key"], state["pos"]
-
-    def _move(self, key: Any, position: int) -> None:
-        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
 
     def advance(self, fill: Callable[[Any, int], int]) -> None:
         """Call `fill(key, position)`, which consumes words: it modifies the key and returns the new position."""
         with self._lock:
             key, position = self._engine()
-            self._move(key, fill(key, position))
-            self._forget()
+            _set_state(self._bits, key, fill(key, position))
+            self._restart()
 
     def take(self, count: int) -> Any:
         """Return the next `count` 32-bit words; do not write to them."""

@@ -28,6 +28,7 @@ NO_COMPILER = "flambeau-fast requires a C compiler: install gcc (12 or newer) or
 # Products and sums may be fused.  Sums are reordered only where the source allows it.  NaN and infinities follow IEEE 754.
 OPTIONS = ["-O3", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"]
 OPTIONS += ["-ffp-contract=fast", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+EXACT = ["-ffp-contract=off"]  # for rejection.c: each operation is rounded, as in Python
 AVX512_BF16 = ["-march=x86-64-v4", "-mprefer-vector-width=512", "-mavx512bf16", "-mavx512vnni"]
 AMX = ["-mamx-tile", "-mamx-bf16", "-mamx-int8", "-DHAS_TILES=1"]
 X86 = {
@@ -73,17 +74,19 @@ def build(library: Path = LIBRARY, variants: Collection[str] = X86) -> Path:
         raise SystemExit(f"{NO_COMPILER} ({compiler[0]} was not found)")
     strip = [] if any(option.startswith("-g") for option in compiler) else ["-Wl,-s"]
     link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", *strip, "-lpthread", "-lm"]
+    options = _variants(compiler[0])
     with tempfile.TemporaryDirectory() as folder:
         commands = {
             f"{name}.o": [*flags, f"-DTABLE=kernels_{name}", "-c", str(SOURCES / "kernels.c")]
-            for name, flags in _variants(compiler[0]).items()
+            for name, flags in options.items()
             if name in variants
         }
         compiled = [f"-DHAS_{name.removesuffix('.o')}" for name in commands]
         commands["pool.o"] = ["-c", str(SOURCES / "pool.c")]
+        commands["rejection.o"] = [*options["plain"], *EXACT, "-c", str(SOURCES / "rejection.c")]
         abi = ["-DPy_LIMITED_API=0x030B0000"] if HAS_STABLE_ABI else []
         commands["module.o"] = [f"-I{sysconfig.get_path('include')}", *abi, *compiled, "-c", str(SOURCES / "module.c")]
-        running = [subprocess.Popen([*compiler, *options, "-o", name], cwd=folder) for name, options in commands.items()]
+        running = [subprocess.Popen([*compiler, *command, "-o", name], cwd=folder) for name, command in commands.items()]
         statuses = [process.wait() for process in running]
         if any(statuses):
             raise SystemExit("flambeau-fast: the kernels could not be compiled; set CC to gcc (12 or newer) or clang")

@@ -1,41 +1,9 @@
-/* MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), and dropout and normal values from its words.
-
-`key` is the engine's state of 624 words, of which `used` have been consumed. */
+/* Dropout and normal values from the words of MT19937. */
 #pragma once
 
-#include "kernel.h"
+#include "mt19937.h"
+#include "rejection.h"
 #include "scalar.h"
-
-/* Compute the part of the recurrence that depends on two consecutive words of the state. */
-INLINE uint32_t mixed(uint32_t word, uint32_t following) {
-    uint32_t both = (word & 0x80000000u) | (following & 0x7fffffffu);
-    return (both >> 1) ^ (-(both & 1) & 0x9908b0dfu);
-}
-
-static void renew(uint32_t *key) {
-    for (int i = 0; i < 227; i++) key[i] = key[i + 397] ^ mixed(key[i], key[i + 1]);
-    for (int i = 227; i < 623; i++) key[i] = key[i - 227] ^ mixed(key[i], key[i + 1]);
-    key[623] = key[396] ^ mixed(key[623], key[0]);
-}
-
-/* Fill an array with words; return the new value of `used`. */
-static int64_t words(uint32_t *out, int64_t count, uint32_t *key, int64_t used) {
-    for (int64_t filled = 0, some; filled < count; filled += some, used += some) {
-        if (used == 624) {
-            renew(key);
-            used = 0;
-        }
-        some = smaller(624 - used, count - filled);
-        for (int64_t i = 0; i < some; i++) {
-            uint32_t word = key[used + i];
-            word ^= word >> 11;
-            word ^= (word << 7) & 0x9d2c5680u;
-            word ^= (word << 15) & 0xefc60000u;
-            out[filled + i] = word ^ (word >> 18);
-        }
-    }
-    return used;
-}
 
 #define DRAWN 2048 /* number of elements drawn at a time */
 
@@ -155,4 +123,5 @@ static void normal_blocks(const Argument *a, int64_t first, int64_t last) {
 
 #define RANDOM_KERNELS                                                                                                             \
     {"dropout", "FFFULiif", dropout, WHOLE}, {"radii", "FF", radii, ITEMS}, {"directions", "FFF", directions, ITEMS},              \
-        {"normal_blocks", "FUL", normal_blocks, WHOLE}
+        {"normal_blocks", "FUL", normal_blocks, WHOLE}, {"gamma_values", "DDDULD", gamma_values, WHOLE},                               \
+        {"poisson_values", "DDULD", poisson_values, WHOLE}, {"binomial_values", "DDDDDDDDULD", binomial_values, WHOLE}

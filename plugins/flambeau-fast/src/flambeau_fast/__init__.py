@@ -37,6 +37,7 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         pooling,
         quantized,
         recurrent,
+        rejection,
         rows,
         sums,
     )

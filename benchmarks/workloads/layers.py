@@ -99,6 +99,39 @@ def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride:
     return make
 
 
+def samples(family: str, *shape: int) -> Make:
+    """Return a function that creates a step: samples of a distribution with parameters of this shape, and their gradients."""
+
+    def make(torch: Any) -> Step:
+        torch.manual_seed(0)
+        concentration = torch.full(shape, 3.0, requires_grad=True)
+        others = {"Gamma": [torch.ones(shape)], "Beta": [concentration], "Dirichlet": []}[family]
+        distribution = getattr(torch.distributions, family)(concentration, *others)
+
+        def step() -> Any:
+            concentration.grad = None
+            distribution.rsample().square().sum().backward()
+            return concentration.grad
+
+        return step
+
+    return make
+
+
+def counts(family: str, parameter: float) -> Make:
+    """Return a function that creates a step: 100,000 Poisson values of this rate, or binomial ones of this number of trials."""
+
+    def make(torch: Any) -> Step:
+        torch.manual_seed(0)
+        parameters = torch.full((100_000,), parameter)
+        return {
+            "poisson": lambda: torch.poisson(parameters),
+            "binomial": lambda: torch.binomial(parameters, torch.full_like(parameters, 0.3)),
+        }[family]
+
+    return make
+
+
 CONVOLUTIONS = [  # input channels, output channels, image size, kernel size, stride
     (64, 64, 32, 3, 1), (128, 128, 16, 3, 1), (256, 256, 8, 3, 1), (512, 512, 4, 3, 1), (64, 128, 32, 3, 2), (256, 512, 8, 3, 2),
     (64, 256, 32, 1, 1), (512, 512, 8, 1, 1), (64, 128, 32, 1, 2), (256, 512, 8, 1, 2),
@@ -107,6 +140,9 @@ CONVOLUTIONS = [  # input channels, output channels, image size, kernel size, st
 # channels, size of the image, size of the kernel, stride
 DEPTHWISE = [(32, 112, 3, 1), (96, 56, 3, 2), (192, 28, 5, 1), (576, 14, 5, 1), (96, 56, 7, 1)]
 PARTS = ("forward", "data gradient", "weight gradient")
+
+SAMPLES = [("Gamma", 100_000), ("Beta", 50_000), ("Dirichlet", 25_000, 4)]
+COUNTS = [("poisson", 5.0), ("poisson", 50.0), ("binomial", 20.0), ("binomial", 200.0)]
 
 WORKLOADS = [
     Workload("gelu(x * w + b), 4 million", chain, 6, 0.8),
@@ -124,4 +160,7 @@ WORKLOADS = [
     *(Workload(f"depthwise conv2d {kernel}x{kernel} stride {stride}, {channels}, {size}x{size}, {what}",
                conv2d(what, channels, channels, size, kernel, stride, channels), 4, 1.0)
       for channels, size, kernel, stride in DEPTHWISE for what in PARTS),
+    *(Workload(f"{family} rsample and gradient, {'x'.join(map(str, shape))}", samples(family, *shape), 15, 2)
+      for family, *shape in SAMPLES),
+    *(Workload(f"{family}({parameter:g}), 100,000", counts(family, parameter), 40, 2) for family, parameter in COUNTS),
 ]  # fmt: skip

@@ -178,7 +178,33 @@ def test_planes_that_are_read_in_place(inputs, outputs, padding):
         assert_same(KERNELS[name](*args), in_doubles(name, args))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_derivatives_of_samples(dtype, monkeypatch):
+    random, tolerance = np.random.default_rng(0), 3e-7 if dtype == np.float32 else 1e-9
+    a, b = (np.exp(random.uniform(-4, 6, (3, 1111))).astype(dtype) for _ in range(2))
+    x = np.maximum(random.gamma(a), 1e-30).astype(dtype)
+    x[0] = np.exp(random.uniform(-9, 9, 1111))  # improbable samples
+    share = np.clip(random.beta(a, b), 1e-30, 1 - 2.0**-20).astype(dtype)
+    share[0] = random.random(1111)
+    calls = [("standard_gamma_grad", a, x), ("standard_gamma_grad", a.T, x.T), ("standard_gamma_grad", a[:1], x)]
+    calls += [("dirichlet_grad", share, a, a + b), ("dirichlet_grad", share[:, :1], a[:, :1], (a + b)[:, :1])]
+    wanted = [numpy_kernels.KERNELS[name](*args) for name, *args in calls]
+    without_fallback(monkeypatch)
+    for (name, *args), expected in zip(calls, wanted, strict=True):
+        result = KERNELS[name](*args)
+        assert result.dtype == dtype
+        np.testing.assert_allclose(result, expected, rtol=tolerance)
+
+
 # --- calls that NumPy's kernels compute ---
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_derivatives_of_samples_at_the_edges(dtype):
+    x, a = np.array([[0, 0.5, 1, np.inf, np.nan]], dtype), np.array([[0], [1], [np.inf], [np.nan], [-1]], dtype)
+    for name, *args in (("standard_gamma_grad", a, x), ("dirichlet_grad", x, a, a + dtype(1)), ("standard_gamma_grad", a[:0], x)):
+        with np.errstate(all="ignore"):
+            assert_same(KERNELS[name](*args), numpy_kernels.KERNELS[name](*args))
 
 
 ODD = [

@@ -27,6 +27,7 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         dropping,
         elementwise,
         embedding,
+        gamma,
         half_matrix,
         half_rows,
         halves,

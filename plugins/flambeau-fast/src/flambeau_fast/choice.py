@@ -1,7 +1,7 @@
 """Registration of kernels, and the choice between a kernel of this pack and the NumPy backend's.
 
-The NumPy backend's kernel is used for small arrays, for dtypes other than float32, and for calls for which this pack's kernel
-returns None.  Errors, broadcasting and empty arrays are left to it.
+The NumPy backend's kernel is used for small arrays, for unsupported dtypes (most kernels support only float32), and for calls for
+which this pack's kernel returns None.  Errors, broadcasting and empty arrays are left to it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=process.leave_threads_alone)
 
 
-def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under its name. It is called if argument number `of` is float32 with at least `least` elements."""
+def fast(least: int, of: int = 0, dtypes: tuple[Any, ...] = (FLOAT,)) -> Callable[[Kernel], Kernel]:
+    """Register a kernel under its name. It is called if argument `of` has one of the `dtypes` and at least `least` elements."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
-        KERNELS[name] = _choosing(kernel, numpy_kernels.KERNELS[name], least, of)
+        KERNELS[name] = _choosing(kernel, numpy_kernels.KERNELS[name], least, of, dtypes)
         return kernel
 
     return register
@@ -60,13 +60,13 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
-        IN_PLACE[name] = _choosing(kernel, numpy_kernels.INPLACE[name], least, 0)
+        IN_PLACE[name] = _choosing(kernel, numpy_kernels.INPLACE[name], least, 0, (FLOAT,))
         return kernel
 
     return register
 
 
-def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
+def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int, dtypes: tuple[Any, ...]) -> Kernel:
     """Return a function that calls `kernel` if it supports the arguments, else `plain`.
 
     Kernels of one or two arrays get a function without `*args`, which has less overhead.
@@ -77,7 +77,7 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
 
     def chosen(*args: Any, **options: Any) -> Any:
         array = args[of]
-        if array.size >= least and array.dtype is FLOAT:
+        if array.size >= least and array.dtype in dtypes:
             try:
                 result = kernel(*args, **options)
                 if result is not None:
@@ -107,9 +107,9 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
         return plain(input, other)
 
     code = kernel.__code__  # type: ignore[attr-defined]  # kernels are plain functions
-    of_many = code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of  # type: ignore[attr-defined]
+    of_many = code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of or len(dtypes) > 1  # type: ignore[attr-defined]
     choosing: Any = chosen if of_many else {1: chosen_of_one, 2: chosen_of_two}.get(code.co_argcount, chosen)
-    choosing.specialize = lambda *args: None if args[of].size >= least and args[of].dtype == FLOAT else plain
+    choosing.specialize = lambda *args: None if args[of].size >= least and args[of].dtype in dtypes else plain
     return choosing  # type: ignore[no-any-return]  # `Any`, to set the attribute
 
 

@@ -55,6 +55,7 @@ def calls(seed: int = 0) -> Iterator[Call]:
         _quantized,
         _embedding,
         _attention,
+        _derivatives_of_samples,
         _recurrent,
         _convolutions,
     ):
@@ -249,6 +250,17 @@ def _gradients_of_attention(draw: _Draw, query: Any, key: Any, value: Any, mask:
     workspace: dict[str, Any] = {}
     out = _forward("attention", workspace, query, key, value, mask, causal, scale)
     return draw.normal(*out.shape), query, key, value, mask, out, causal, scale, workspace
+
+
+def _derivatives_of_samples(draw: _Draw) -> Iterator[Call]:
+    for dtype in (FLOAT, np.dtype(np.float64)):
+        shape = draw.shape(1 << 10)
+        a, b = (np.exp(draw.random.uniform(-5, 8, shape)) for _ in range(2))
+        x = np.maximum(draw.random.gamma(a), 1e-30)
+        yield Call("standard_gamma_grad", (a.astype(dtype), x.astype(dtype)))
+        yield Call("standard_gamma_grad", (a[0, 0].astype(dtype), np.exp(2 * draw.normal(*shape)).astype(dtype)))
+        share = np.clip(draw.random.beta(a, b).astype(dtype), 1e-30, 1 - 2.0**-24)
+        yield Call("dirichlet_grad", (share, a.astype(dtype), a.astype(dtype) + b.astype(dtype)))
 
 
 def _recurrent(draw: _Draw) -> Iterator[Call]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 
 import pytest
 
@@ -12,6 +13,7 @@ from flambeau.compat._subclasses import FakeTensor, FakeTensorMode
 from flambeau.compat._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
+    FakeTensorConverter,
     is_fake,
     unset_fake_temporarily,
 )
@@ -156,3 +158,22 @@ def test_copies_and_modes(mode):
         assert is_fake(torch.ones(2))
     with pytest.raises(RuntimeError, match="not supported for tensor subclasses"):
         x.numpy()
+
+
+def test_a_converter_returns_the_same_fake_tensor_at_each_call(mode):
+    x, converter = torch.ones(2, 3, dtype=torch.float64), FakeTensorConverter()
+    fake = converter.from_real_tensor(mode, x)
+    assert described(fake) == (FakeTensor, "cpu", (2, 3), (3, 1), torch.float64) and fake.fake_mode is mode
+    assert converter.from_real_tensor(mode, x) is fake is not mode.from_tensor(x)
+
+
+def test_saving_reserves_space_for_the_data(mode):
+    with mode:
+        state = {"weight": torch.nn.Parameter(torch.ones(2, 3).t()), "steps": torch.ones(4).to(torch.bfloat16)}
+    file = io.BytesIO()
+    with torch.serialization.skip_data(materialize_fake_tensors=True):
+        torch.save(state, file)
+    file.seek(0)
+    loaded = torch.load(file)
+    assert described(loaded["weight"]) == (torch.Tensor, "cpu", (3, 2), (1, 3), torch.float32) and loaded["weight"].requires_grad
+    assert loaded["steps"].tolist() == [0] * 4 and loaded["steps"].dtype is torch.bfloat16

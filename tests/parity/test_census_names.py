@@ -181,6 +181,8 @@ def test_backends_that_count_graphs(library):
     kept = testing.CompileCounterWithBackend("eager")
     torch.compile(lambda x: x.sin().cos(), backend=kept)(torch.ones(2))
     assert (kept.frame_count, kept.op_count, len(kept.graphs), kept.backend) == (1, 2, 1, "eager")
+    library("_dynamo").optimize(counter, nopython=True)(lambda x: x.sin())(torch.ones(2))
+    assert (counter.frame_count, counter.op_count) == (1, 1)
     recording = testing.EagerAndRecordGraphs()
     torch.compile(lambda x: x.sin(), backend=recording)(torch.ones(2))
     assert [node.op for node in recording.graphs[0].graph.nodes] == ["placeholder", "call_method", "output"]

@@ -24,6 +24,7 @@ __all__ = [
     "get_safe_globals",
     "is_skipping_data",
     "load_settings",
+    "materializes_fake_tensors",
     "safe_globals",
     "save_settings",
     "set_crc32_options",
@@ -70,7 +71,7 @@ class SaveSettings:
 
 
 load_settings, save_settings = LoadSettings(), SaveSettings()
-_skips_data: ContextVar[bool] = ContextVar("skip_data", default=False)
+_skips_data: ContextVar[skip_data | None] = ContextVar("skip_data", default=None)
 _safe_globals: list[SafeGlobal] = []
 
 
@@ -148,7 +149,7 @@ class skip_data:
     """Inside a `with` block, `save` writes zeros in place of tensor data, and `load` does not read the data.
 
     Args:
-        materialize_fake_tensors: no effect.
+        materialize_fake_tensors: whether fake tensors are saved as real ones, filled with zeros.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -162,14 +163,20 @@ class skip_data:
         self.materialize_fake_tensors = materialize_fake_tensors
 
     def __enter__(self) -> None:
-        self._token = _skips_data.set(True)
+        self._token = _skips_data.set(self)
 
     def __exit__(self, *exception: object) -> None:
         _skips_data.reset(self._token)
 
 
 def is_skipping_data() -> bool:
-    return _skips_data.get()
+    return _skips_data.get() is not None
+
+
+def materializes_fake_tensors() -> bool:
+    """Whether `skip_data(materialize_fake_tensors=True)` is active."""
+    active = _skips_data.get()
+    return active is not None and active.materialize_fake_tensors
 
 
 @contextmanager

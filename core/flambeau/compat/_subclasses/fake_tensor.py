@@ -16,11 +16,12 @@ from ...engine.calls.overriding import disabled
 from ...engine.devices.devices import chosen_device
 from ...library.dispatch_modes import disable_modes
 from ...overrides import DisableTorchFunctionSubclass, TorchFunctionMode, resolve_name
+from ...serialization.options import materializes_fake_tensors
 from ...utils.pytree import tree_iter, tree_map
 from ...utils.weak import WeakTensorKeyDictionary
 
 __all__ = [
-    "DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor", "FakeTensorMode",
+    "DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor", "FakeTensorConverter", "FakeTensorMode",
     "UnsupportedFakeTensorException", "UnsupportedOperatorException", "fake_tensor_mode_of", "is_fake", "unset_fake_temporarily",
 ]  # fmt: skip
 
@@ -151,6 +152,13 @@ class FakeTensor(Tensor):
             memo[id(self)] = self.fake_mode._like(self, self.fake_device)
         return memo[id(self)]
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not materializes_fake_tensors():
+            return super().__reduce_ex__(protocol)
+        with disable_modes(), DisableTorchFunctionSubclass():  # the values are not read
+            real = torch.empty_strided(self.size(), self.stride(), dtype=self.dtype, device=self.fake_device)
+            return real.requires_grad_(self.requires_grad).__reduce_ex__(protocol)
+
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         mode = next((leaf.fake_mode for leaf in tree_iter((args, kwargs)) if isinstance(leaf, FakeTensor)), None)
@@ -176,6 +184,20 @@ def _with_index(device: Any) -> Device:
 def is_fake(x: object) -> bool:
     """Whether `x` is a fake tensor."""
     return isinstance(x, FakeTensor)
+
+
+class FakeTensorConverter:
+    """Creates the fake tensors of a mode, and returns the same one at each call with the same tensor."""
+
+    def __init__(self) -> None:
+        self._fakes: Any = WeakTensorKeyDictionary()
+
+    def from_real_tensor(self, fake_mode: FakeTensorMode, t: Tensor, **_: Any) -> FakeTensor:
+        """Return a fake tensor of `fake_mode` with the shape, strides, dtype and device of `t`."""
+        found: FakeTensor | None = self._fakes.get(t)
+        if found is None:
+            found = self._fakes[t] = fake_mode._like(t, t.device)
+        return found
 
 
 class FakeTensorMode(TorchFunctionMode):
@@ -204,8 +226,7 @@ class FakeTensorMode(TorchFunctionMode):
     ) -> None:
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export = shape_env, static_shapes, export
-        self.fake_tensor_converter = self
-        self._fakes: Any = WeakTensorKeyDictionary()
+        self.fake_tensor_converter = FakeTensorConverter()
 
     def from_tensor(self, tensor: Tensor, *, static_shapes: Any = None, source: Any = None, **_: Any) -> FakeTensor:
         """Return a fake tensor with the tensor's shape, strides, dtype and device; the same one at each call.
@@ -217,10 +238,7 @@ class FakeTensorMode(TorchFunctionMode):
             if tensor.fake_mode is not self:
                 raise AssertionError(f"Mixing fake modes NYI x.fake_mode={tensor.fake_mode} vs self={self}")
             return tensor
-        found: FakeTensor | None = self._fakes.get(tensor)
-        if found is None:
-            found = self._fakes[tensor] = self._like(tensor, tensor.device)
-        return found
+        return self.fake_tensor_converter.from_real_tensor(self, tensor)
 
     def _like(self, tensor: Tensor, device: Any) -> FakeTensor:
         with disable_modes(), DisableTorchFunctionSubclass():

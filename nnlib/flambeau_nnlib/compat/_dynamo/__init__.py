@@ -53,11 +53,13 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
     """Do nothing: compiled code is not specialized to tensor addresses."""
 
 
-def optimize(*args: Any, **kwargs: Any) -> Any:
-    """Return the decorator `torch.compile()`; arguments are ignored."""
+def optimize(
+    backend: Any = "inductor", *, nopython: bool = False, dynamic: bool | None = None, disable: bool = False, **_: Any
+) -> Any:
+    """Return the decorator `torch.compile` with these options; `nopython` is its `fullgraph`.  Other options are ignored."""
     from flambeau_nnlib.compile.compiler import compile
 
-    return compile()
+    return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
 
 
 def export(f: Any, *args: Any, **kwargs: Any) -> Any:

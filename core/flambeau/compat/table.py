@@ -604,6 +604,8 @@ NAMES: dict[str, tuple[str, str]] = {
     "nn.attention.flex_attention._score_mod_signature": ("flambeau_nnlib.nn.attention.masks:ScoreMod", "torchtitan"),
     "nn.functional.handle_torch_function": ("flambeau.overrides", "fairseq"),
     "nn.functional.has_torch_function": ("flambeau.overrides", "fairseq"),
+    "nn.utils.clip_grad._no_grad": ("flambeau:no_grad", "torchtune"),
+    "nn.utils.clip_grad._tensor_or_tensors": ("flambeau.types:_TensorOrTensors", "torchtune"),
     "nn.utils.parametrize._cache_enabled": ("", "bitsandbytes, axolotl"),
     "numa.binding.NumaOptions": ("", "accelerate, torchtitan"),
     "onnx.symbolic_helper._get_const": ("", "symbolic functions outside of PyTorch"),

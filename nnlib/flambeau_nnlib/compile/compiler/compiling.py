@@ -458,7 +458,9 @@ def compile(
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         if callable(chosen):
-            return _WithBackend(model, chosen)
+            from .backends import WithBackend  # imported here, because `fx` is large
+
+            return WithBackend(model, chosen, shown, fullgraph, _signature)
         if chosen in settings.FOR_DEBUGGING:
             return function
         return CompiledFunction(function, shown, fullgraph, recompile_limit or RECOMPILE_LIMIT, with_graphs)
@@ -476,20 +478,3 @@ def compile(
     run._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
     run.compiled = call  # type: ignore[attr-defined]  # what has been captured, to look at
     return run
-
-
-class _WithBackend:
-    """A function that is traced to a graph, which a user-provided backend compiles."""
-
-    def __init__(self, model: Callable[..., Any], backend: Callable[..., Any]) -> None:
-        self.model, self.backend = model, backend
-        self.compiled: dict[Any, Callable[..., Any]] = {}
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        tensors, signature = _signature(args, kwargs)
-        if signature not in self.compiled:
-            owner = getattr(self.model, "__self__", None)  # `forward` of a module is traced with the module as root
-            traced = torch.fx.symbolic_trace(owner if isinstance(owner, nn.Module) else self.model)
-            self.compiled[signature] = self.backend(traced, tensors)
-        result = self.compiled[signature](*args, **kwargs)
-        return result

@@ -8,8 +8,11 @@ from types import GeneratorType
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import private_names
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+__getattr__ = private_names(__name__)
 
 
 @torch.no_grad()

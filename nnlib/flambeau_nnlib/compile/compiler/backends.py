@@ -1,0 +1,170 @@
+"""User-defined backends of `torch.compile`: functions that compile the graph of a function or module."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ... import nn
+from ..fx._symbolic_trace import Tracer
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node, base_types
+from ..fx.proxy import ParameterProxy, Proxy
+from .errors import Unsupported
+
+__all__ = ["WithBackend"]
+
+_CALLS = ("__call__", "_call_impl", "forward")  # methods of a module that call its `forward`
+
+
+class WithBackend:
+    """A function or module that is traced to a graph, which a user-defined backend compiles.
+
+    It is traced once for each signature of the arguments. If tracing fails, it runs eagerly, and a warning gives the reason.
+
+    Args:
+        model: the function or module.
+        backend: takes a `GraphModule` and the tensors in the arguments, and returns a function.
+        name: the name of the function in messages.
+        fullgraph: raise `Unsupported` if the function cannot be traced, instead of running it eagerly.
+        signature: returns the tensors in the arguments, and a hashable description of the arguments.
+    """
+
+    def __init__(
+        self, model: Callable[..., Any], backend: Callable[..., Any], name: str, fullgraph: bool, signature: Callable[..., Any]
+    ) -> None:
+        self.model, self.backend, self.name, self.fullgraph, self.signature = model, backend, name, fullgraph, signature
+        self.compiled: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tensors, signature = self.signature(args, kwargs)
+        if signature not in self.compiled:
+            self.compiled[signature] = self._compile(tensors, args, kwargs)
+        return self.compiled[signature](*args, **kwargs)
+
+    def _compile(self, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+        root, method = _root(self.model)
+        tracer = _Tracer(method)
+        try:
+            function = getattr(root, method) if isinstance(root, nn.Module) else root
+            tracer.inputs = _bound(function, args, kwargs)
+            graph = tracer.trace(root)
+        except Exception as error:  # the code of the program ran with proxies, and can raise anything
+            if self.fullgraph:
+                raise Unsupported(f"torch.compile: {self.name}: {error}") from error
+            warnings.warn(f"torch.compile: {self.name} runs eagerly: {error}", stacklevel=4)
+            return self.model
+        traced = GraphModule(tracer.root, graph, getattr(root, "__name__", type(root).__name__))
+        compiled: Callable[..., Any] = self.backend(traced, tensors)
+        return compiled
+
+
+def _root(model: Callable[..., Any]) -> tuple[Callable[..., Any], str]:
+    """Return the module or function to trace, and the name of the traced method of a module."""
+    owner, name = getattr(model, "__self__", model), getattr(model, "__name__", "forward")
+    if not isinstance(owner, nn.Module):
+        return model, "forward"
+    return owner, "forward" if name in _CALLS else name
+
+
+def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+class _Tracer(Tracer):
+    """Trace for one signature of the arguments: their shapes and the values of numbers are known.
+
+    Parameters and buffers become nodes, also those of modules that a function uses from its closure.
+    """
+
+    trace_asserts = True
+    proxy_buffer_attributes = True
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        self.traced_func_name = method
+        self.inputs: dict[str, Any] = {}
+
+    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Any:
+        self.adopts = not isinstance(root, nn.Module)  # whether `self.root` is new, so that modules can be added to it
+        return super().trace(root, concrete_args)
+
+    def proxy(self, node: Node) -> Proxy:
+        return _MutableProxy(node, self)
+
+    def path_of_module(self, mod: nn.Module) -> str:
+        if self.adopts and all(mod is not module for module in self.root.modules()):
+            self._keep_constant(mod, f"_{type(mod).__name__}_")
+        return super().path_of_module(mod)
+
+    def _attribute_proxy(self, value: Any, members: Iterable[tuple[str, Any]], cache: dict[str, Proxy]) -> Any:
+        path = next((path for path, member in members if member is value), None)
+        if path is None and not self.adopts:
+            return value
+        if path is None:
+            if value not in self.tensor_attrs:
+                self.tensor_attrs[value] = self._keep_constant(value, "_tensor_constant")
+            path = self.tensor_attrs[value]
+        if path not in cache:
+            node = self.create_node("get_attr", path, (), {})
+            cache[path] = _TensorProxy(self, node, path, value)
+        return cache[path]
+
+    def create_arg(self, a: Any) -> Any:
+        if self.adopts and isinstance(a, nn.Parameter) and all(a is not parameter for parameter in self.root.parameters()):
+            self._keep_constant(a, "_parameter")
+        return super().create_arg(a)
+
+    def _placeholder(self, name: str, concrete: dict[str, Any], signature: inspect.Signature, function: Any) -> Any:
+        proxy = super()._placeholder(name, concrete, signature, function)
+        value = self.inputs.get(name, proxy)
+        if isinstance(value, Tensor):
+            return _TensorProxy(self, proxy.node, name, value)
+        return value if value is None or type(value) in base_types else proxy
+
+
+class _MutableProxy(Proxy):
+    """A proxy that records assignments to its elements, and in-place operators."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
+
+
+def _in_place(function: Callable[..., Any]) -> Callable[[Proxy, Any], Proxy]:
+    return lambda self, other: self.tracer.create_proxy("call_function", function, (self, other), {})
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    setattr(_MutableProxy, f"__i{_name}__", _in_place(getattr(operator, f"i{_name}")))
+
+
+class _TensorProxy(_MutableProxy, ParameterProxy):
+    """The proxy of a tensor whose shape, dtype and device are known."""
+
+    param: Tensor  # type: ignore[assignment]  # of any tensor
+
+    def __init__(self, tracer: Tracer, node: Node, name: str, value: Tensor) -> None:
+        Proxy.__init__(self, node, tracer)
+        self.param, self.name = value, name
+
+    def __len__(self) -> int:
+        return len(self.param)
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.param.size(dim)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.param.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.param.device

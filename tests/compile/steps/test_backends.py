@@ -1,0 +1,73 @@
+"""`torch.compile` with a function as backend, which takes a graph."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+
+
+def test_backends_of_ones_own():
+    seen = []
+
+    def backend(module, inputs):
+        seen.append([node.op for node in module.graph.nodes])
+        return module.forward
+
+    f = torch.compile(lambda x: x.relu() + 1, backend=backend)
+    assert torch.equal(f(torch.ones(2)), torch.full((2,), 2.0)) and len(seen) == 1
+    with pytest.raises(RuntimeError, match="Invalid backend"):
+        torch.compile(lambda x: x, backend="none")
+
+
+class Cache(nn.Module):
+    """Append rows to a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(4))
+        self.register_buffer("position", torch.arange(4))
+        self.scale = nn.Parameter(torch.tensor(2.0))
+
+    def append(self, rows, *, scaled=False):
+        length = rows.shape[0]
+        self.rows[self.position[:length]] = rows
+        self.position.add_(length)
+        return self.rows * self.scale if scaled else self.rows
+
+
+@pytest.mark.parametrize("compiles", ["method", "closure"])
+def test_graphs_for_backends_change_the_state_of_modules_at_each_call(compiles):
+    cache, graphs = Cache(), []
+    called = cache.append if compiles == "method" else lambda rows, scaled=False: cache.append(rows, scaled=scaled)
+    f = torch.compile(called, fullgraph=True, backend=lambda graph, inputs: graphs.append(graph) or graph.forward)
+    with torch.no_grad():
+        f(torch.tensor([1.0]))
+        f(torch.tensor([3.0]))
+        cache.scale.fill_(10.0)
+        result = f(torch.tensor([5.0, 6.0]), scaled=True)
+    assert result.tolist() == [10.0, 30.0, 50.0, 60.0] and cache.position.tolist() == [4, 5, 6, 7]
+    assert len(graphs) == 2 and list(cache.state_dict()) == ["scale", "rows", "position"]
+
+
+def test_graphs_for_backends_call_modules_of_the_closure():
+    layer, weight = nn.BatchNorm1d(2), nn.Parameter(torch.ones(2))
+    f = torch.compile(lambda x: layer(x) * weight, fullgraph=True, backend=lambda graph, inputs: graph.forward)
+    for _ in range(3):
+        f(torch.rand(4, 2)).sum().backward()
+    assert layer.num_batches_tracked == 3 and weight.grad.shape == (2,)
+
+
+def test_functions_that_look_at_values_run_without_the_backend():
+    def positive(x):
+        return x if x.sum() > 0 else -x
+
+    def backend(graph, inputs):
+        return graph.forward
+
+    with pytest.warns(UserWarning, match="torch.compile: positive runs eagerly"):
+        f = torch.compile(positive, backend=backend)
+        assert f(-torch.ones(2)).tolist() == f(torch.ones(2)).tolist() == [1.0, 1.0]
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="positive"):
+        torch.compile(positive, backend=backend, fullgraph=True)(torch.ones(2))

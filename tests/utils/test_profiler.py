@@ -8,6 +8,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.autograd import profiler as autograd_profiler
+from flambeau.compat import _C
 from flambeau.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule
 
 
@@ -148,3 +149,9 @@ def test_attention_is_computed_as_without_the_profile():
     names = {event.key for event in seen.key_averages()}
     assert "autograd::engine::evaluate_function: ScaledDotProductFlashAttentionForCpuBackward0" in names
     assert not any("bmm" in name.lower() for name in names)
+
+
+def test_options_are_attributes():
+    options = _C._profiler._ExperimentalConfig(verbose=True)
+    seen = profile(experimental_config=options, with_modules=True)
+    assert seen.experimental_config is options and seen.with_modules and seen.execution_trace_observer is None

@@ -764,3 +764,10 @@ def test_thresholds_above_white():
             with pytest.raises(TypeError, match=f"less or equal the maximum value of the dtype, but got {threshold}"):
                 call(image, threshold)
         assert v2.functional.solarize(tv_tensors.Image(image), threshold - 1).equal(image)
+
+
+def test_private_functions_on_tensors():
+    image = torch.from_numpy(pixels()).float()
+    resized = T._functional_tensor.resize(image, size=[5, 7], interpolation="bicubic", antialias=False)
+    assert torch.equal(resized, F.resize(image, [5, 7], BICUBIC, antialias=False))
+    assert torch.equal(T._functional_tensor.rgb_to_grayscale(image), F.rgb_to_grayscale(image))

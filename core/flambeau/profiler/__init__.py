@@ -147,6 +147,7 @@ class profile:
         with_stack: whether to record the source lines of calls.
         with_flops: whether to count the floating-point operations of matrix products.
         acc_events: whether to keep the events of all recordings, rather than only of the last one.
+        with_modules, experimental_config, execution_trace_observer: kept as attributes, without effect.
     """
 
     on_trace_ready: Callable[..., Any] | None
@@ -182,7 +183,8 @@ class profile:
         self.schedule: Callable[[int], ProfilerAction] = schedule or _default_schedule_fn
         self.on_trace_ready, self.acc_events = on_trace_ready, acc_events
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
-        self.with_stack, self.with_flops = with_stack, with_flops
+        self.with_stack, self.with_flops, self.with_modules = with_stack, with_flops, with_modules
+        self.experimental_config, self.execution_trace_observer = experimental_config, execution_trace_observer
         self.record_steps: bool = schedule is not None
         self.step_num = 0
         self.current_action = self.schedule(0)

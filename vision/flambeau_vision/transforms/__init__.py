@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from . import _functional_tensor as _functional_tensor
 from . import autoaugment, functional, transforms
 from ._geometry import InterpolationMode
 from .autoaugment import *  # noqa: F403

@@ -167,12 +167,15 @@ def _get_tracing_state() -> tracing.TracingState | None:
     return tracing.current.get()
 
 
+_MODULES = {"_distributed_c10d": "flambeau_nnlib.compat._distributed_c10d", "_profiler": "flambeau.profiler"}
+
+
 def __getattr__(name: str) -> Any:
-    """Import the classes of `torch.jit` graphs on first use, because few programs need them."""
+    """Import modules and the classes of `torch.jit` graphs on first use, because few programs need them."""
     if name == "ScriptMethod":
         return import_module("flambeau_nnlib.compat.script_method").ScriptMethod
-    if name == "_distributed_c10d":
-        return import_module("flambeau_nnlib.compat._distributed_c10d")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name in ("Block", "Graph", "Node", "TensorType", "Type", "Value"):
         return getattr(import_module("flambeau_nnlib.compile.jit._graph"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

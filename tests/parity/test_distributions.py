@@ -13,6 +13,12 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 rng = np.random.RandomState(0)
 
 
+@pytest.fixture(autouse=True)
+def validation():
+    """Validate arguments: in PyTorch, an earlier use of `torch.compile` has turned it off for all distributions."""
+    torch.distributions.Distribution.set_default_validate_args(True)
+
+
 def positive(*shape):
     return rng.uniform(0.4, 2.5, shape).astype(np.float32)
 

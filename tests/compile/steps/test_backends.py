@@ -71,3 +71,23 @@ def test_functions_that_look_at_values_run_without_the_backend():
         assert f(-torch.ones(2)).tolist() == f(torch.ones(2)).tolist() == [1.0, 1.0]
     with pytest.raises(torch._dynamo.exc.Unsupported, match="positive"):
         torch.compile(positive, backend=backend, fullgraph=True)(torch.ones(2))
+
+
+class Noise(nn.Module):
+    """Add random numbers in training."""
+
+    def forward(self, x):
+        return x + torch.rand(2) if self.training else 2 * x
+
+
+def test_graphs_for_backends_draw_at_each_call_and_follow_the_mode():
+    layer, graphs = Noise(), []
+    for function in (layer, lambda x: layer(x)):
+        f = torch.compile(function, fullgraph=True, backend=lambda graph, inputs: graphs.append(graph) or graph.forward)
+        for training in (True, False, True):
+            layer.train(training)
+            torch.manual_seed(0)
+            results = [f(torch.ones(2)) for _ in range(2)]
+            torch.manual_seed(0)
+            assert all(torch.equal(result, layer(torch.ones(2))) for result in results)
+    assert len(graphs) == 4

@@ -10,6 +10,8 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import facts_of
+from flambeau.overrides import TorchFunctionMode
 
 from ... import nn
 from ..fx._symbolic_trace import Tracer
@@ -26,7 +28,8 @@ _CALLS = ("__call__", "_call_impl", "forward")  # methods of a module that call 
 class WithBackend:
     """A function or module that is traced to a graph, which a user-defined backend compiles.
 
-    It is traced once for each signature of the arguments. If tracing fails, it runs eagerly, and a warning gives the reason.
+    It is traced once for each signature of the arguments, in training and in evaluation. If tracing fails, it runs eagerly, and a
+    warning gives the reason.
 
     Args:
         model: the function or module.
@@ -40,13 +43,19 @@ class WithBackend:
         self, model: Callable[..., Any], backend: Callable[..., Any], name: str, fullgraph: bool, signature: Callable[..., Any]
     ) -> None:
         self.model, self.backend, self.name, self.fullgraph, self.signature = model, backend, name, fullgraph, signature
+        self.modules: list[nn.Module] = []  # modules whose code was traced
         self.compiled: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors, signature = self.signature(args, kwargs)
-        if signature not in self.compiled:
-            self.compiled[signature] = self._compile(tensors, args, kwargs)
-        return self.compiled[signature](*args, **kwargs)
+        function = self.compiled.get((signature, self._modes()))
+        if function is None:
+            function = self._compile(tensors, args, kwargs)
+            self.compiled[signature, self._modes()] = function
+        return function(*args, **kwargs)
+
+    def _modes(self) -> tuple[bool, ...]:
+        return tuple(module.training for module in self.modules)
 
     def _compile(self, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
         root, method = _root(self.model)
@@ -54,12 +63,15 @@ class WithBackend:
         try:
             function = getattr(root, method) if isinstance(root, nn.Module) else root
             tracer.inputs = _bound(function, args, kwargs)
-            graph = tracer.trace(root)
+            with _RecordingDraws(tracer):
+                graph = tracer.trace(root)
         except Exception as error:  # the code of the program ran with proxies, and can raise anything
             if self.fullgraph:
                 raise Unsupported(f"torch.compile: {self.name}: {error}") from error
             warnings.warn(f"torch.compile: {self.name} runs eagerly: {error}", stacklevel=4)
             return self.model
+        known = {id(module) for module in self.modules} | ({id(tracer.root)} if tracer.adopts else set())
+        self.modules += [module for module in tracer.root.modules() if id(module) not in known]
         traced = GraphModule(tracer.root, graph, getattr(root, "__name__", type(root).__name__))
         compiled: Callable[..., Any] = self.backend(traced, tensors)
         return compiled
@@ -129,6 +141,20 @@ class _Tracer(Tracer):
         if isinstance(value, Tensor):
             return _TensorProxy(self, proxy.node, name, value)
         return value if value is None or type(value) in base_types else proxy
+
+
+class _RecordingDraws(TorchFunctionMode):
+    """A context in which functions that draw random numbers are recorded, also those without a proxy in their arguments."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        super().__init__()
+        self.tracer = tracer
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        facts = facts_of(getattr(func, "__name__", ""))
+        if facts is not None and facts.random:
+            return self.tracer.create_proxy("call_function", func, args, kwargs or {})
+        return func(*args, **(kwargs or {}))
 
 
 class _MutableProxy(Proxy):

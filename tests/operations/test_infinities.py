@@ -70,6 +70,22 @@ def test_layer_norm_of_rows_of_one_element():
     assert F.layer_norm(torch.tensor([[math.inf], [1.0]]), (1,)).isnan().tolist() == [[True], [False]]
 
 
+@pytest.mark.parametrize("shape", [(4, 6), (40, 300), (3, 20000), (2, 3, 40), (2, 4, 600)])
+@pytest.mark.parametrize(("dtype", "huge"), [(torch.float32, 1e25), (torch.float64, 1e200), (torch.bfloat16, 1e25)])
+@pytest.mark.parametrize("affine", [True, False])
+def test_rows_whose_variance_overflows(shape, dtype, huge, affine):
+    """All elements of such a row are NaN, instead of zeros that would hide the overflow."""
+    x = torch.tensor(np.random.default_rng(0).standard_normal(shape), dtype=dtype)
+    x[1] *= huge
+    weight, bias = (torch.ones(shape[-1:], dtype=dtype), torch.ones(shape[-1:], dtype=dtype)) if affine else (None, None)
+    normalized = [F.layer_norm(x, shape[-1:], weight, bias)]
+    if len(shape) > 2:
+        weight, bias = (torch.ones(shape[1], dtype=dtype), torch.ones(shape[1], dtype=dtype)) if affine else (None, None)
+        normalized += [F.group_norm(x, 1, weight, bias), F.layer_norm(x, shape[1:])]
+    for result in normalized:
+        assert result[1].isnan().all() and result[0].isfinite().all() and result[2:].isfinite().all()
+
+
 def test_gradient_of_a_sampled_function():
     """A central difference uses an element's neighbours, but not the element itself."""
     (slope,) = torch.gradient(torch.tensor([2.0, -2.0, math.inf, math.inf, -math.inf, 3.0]))

@@ -57,8 +57,7 @@ class _Rows:
             scale = np.vecdot(normalized, normalized)[..., None]
             scale *= dtype.type(1 / self.length)
             scale += dtype.type(eps)
-            np.sqrt(scale, scale)
-            np.reciprocal(scale, scale)
+            np.divide(np.sqrt(scale), scale, scale)  # NaN, not 0, if the variance overflows
         normalized *= scale
         return normalized, mean, scale
 

@@ -74,8 +74,7 @@ def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tupl
         part, mean = _centred(part, mean)
         _mean_squares(part, average, scale)
     np.add(scale, number(eps, scale.dtype), scale)
-    np.sqrt(scale, scale)
-    np.reciprocal(scale, scale)
+    np.divide(np.sqrt(scale), scale, scale)  # NaN, not 0, if the variance overflows
     return part, mean
 
 
@@ -116,8 +115,7 @@ def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean
     np.vecdot(out, out, scale)
     np.divide(scale, count, scale)
     np.add(scale, number(eps, dtype), scale)
-    np.sqrt(scale, scale)
-    np.reciprocal(scale, scale)
+    np.divide(np.sqrt(scale), scale, scale)  # NaN, not 0, if the variance overflows
     np.multiply(out, scale[:, None], out)
     if weight is not None:
         np.multiply(out, weight.reshape(length), out)

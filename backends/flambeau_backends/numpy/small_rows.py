@@ -105,8 +105,7 @@ def normalize(rows: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
     centred = rows.dot(_centring(length)).astype(dtype)
     scale = means(np.multiply(centred, centred))
     np.add(scale, number(eps, dtype), scale)
-    np.sqrt(scale, scale)
-    np.reciprocal(scale, scale)
+    np.divide(np.sqrt(scale), scale, scale)  # NaN, not 0, if the variance overflows
     factor = scale.dot(_row_of_ones(length, dtype) if weight is None else weight.reshape(1, length))
     result = np.multiply(centred, factor, factor)
     if bias is not None:

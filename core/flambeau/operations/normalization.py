@@ -104,7 +104,9 @@ def _norm_forward(
 ) -> Any:
     if mean is None:
         mean, variance = _moments_forward(xp, input, dims)
-    output = (input - mean) / xp.sqrt(variance + eps)
+        output = (input - mean) * (xp.sqrt(variance + eps) / (variance + eps))  # NaN, not 0, if the variance overflows
+    else:
+        output = (input - mean) / xp.sqrt(variance + eps)
     output = output if weight is None else output * weight
     return output if bias is None else output + bias
 

@@ -573,7 +573,7 @@ static void normalize_row(void *context, int64_t row) {
     const float *x = address(s, 2) + row * length, *weight = address(s, 3), *bias = address(s, 6);
     float *to = address(s, 1) + row * length;
     const float mean = sum_of(x, length) / (float)length, variance = sum_of_squares(x, length, mean) / (float)length;
-    const float scale = 1.0f / sqrtf(variance + of_bits((int32_t)s->line[7]));
+    const float scale = inverse_root(variance + of_bits((int32_t)s->line[7]));
     SIMD() for (int64_t i = 0; i < length; i++) to[i] = (x[i] - mean) * scale * (weight ? weight[i] : 1.0f) + (bias ? bias[i] : 0.0f);
 }
 

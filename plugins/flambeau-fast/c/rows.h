@@ -156,6 +156,9 @@ static void variance_rows(const Argument *a, int64_t first, int64_t last) {
 
 /* --- layer normalization --- */
 
+/* Compute 1 / sqrt(x); NaN, not 0, if the variance overflows. */
+INLINE float inverse_root(float x) { return sqrtf(x) / x; }
+
 /* Layer normalization.  Arguments: out, means, scales (both may be empty), x, weight, bias (either may be empty), eps. */
 static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(0, 1);
@@ -163,7 +166,7 @@ static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     for (int64_t i = first; i < last; i++) {
         float *out = FLOATS(0) + i * length;
         const float *row = FLOATS(3) + i * length, mean = sum_of(row, length) / (float)length;
-        const float scale = 1.0f / sqrtf(sum_of_squares(row, length, mean) / (float)length + eps);
+        const float scale = inverse_root(sum_of_squares(row, length, mean) / (float)length + eps);
         if (SIZE(1, 0)) {
             FLOATS(1)[i] = mean;
             FLOATS(2)[i] = scale;

@@ -126,6 +126,7 @@ def group_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dim
     count, channels, places = groups.shape
     means, variances = np.empty((2, count), FLOAT)
     kernels.moments(means, variances, groups.reshape(1, count, -1))
+    variances += 0 * variances  # NaN, not infinity, if they overflow
     if workspace is not None:
         workspace["group moments"] = means, _scale(variances, eps)
     output = np.empty(input.shape, FLOAT)

@@ -153,8 +153,8 @@ def test_same_results_and_gradients_as_on_one_device(count: int) -> None:
                 if expected.dim() == 0:
                     found = found.sum()
                 close(found, expected)
-                (expected ** 2).sum().backward()
-                (found ** 2).sum().backward()
+                (expected ** 3).sum().backward()  # the sum of squares after a normalization is constant
+                (found ** 3).sum().backward()
             close(second.grad, first.grad)
             for a, b in zip(together.parameters(), alone.parameters()):
                 close(a.grad, b.grad)

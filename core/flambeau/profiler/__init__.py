@@ -152,6 +152,9 @@ class profile:
 
     on_trace_ready: Callable[..., Any] | None
     acc_events: bool
+    with_modules: bool
+    experimental_config: Any
+    execution_trace_observer: Any
     record_shapes: bool
     profile_memory: bool
     with_stack: bool

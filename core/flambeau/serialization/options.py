@@ -53,10 +53,10 @@ class LoadSettings:
     __slots__ = ("calculate_storage_offsets", "endianness", "mmap", "mmap_flags")
 
     def __init__(self) -> None:
-        self.mmap = False  # the default of `load(mmap=...)`
+        self.mmap: bool = False  # the default of `load(mmap=...)`
         self.endianness: LoadEndianness | None = None
         self.mmap_flags: int | None = _MAP_PRIVATE
-        self.calculate_storage_offsets = False  # no effect: offsets are always read from the file
+        self.calculate_storage_offsets: bool = False  # no effect: offsets are always read from the file
 
 
 class SaveSettings:
@@ -65,12 +65,13 @@ class SaveSettings:
     __slots__ = ("compute_crc32", "storage_alignment", "use_pinned_memory_for_d2h")
 
     def __init__(self) -> None:
-        self.compute_crc32 = True
-        self.use_pinned_memory_for_d2h = False  # no effect
-        self.storage_alignment = 64  # bytes
+        self.compute_crc32: bool = True
+        self.use_pinned_memory_for_d2h: bool = False  # no effect
+        self.storage_alignment: int = 64  # bytes
 
 
-load_settings, save_settings = LoadSettings(), SaveSettings()
+load_settings: LoadSettings = LoadSettings()
+save_settings: SaveSettings = SaveSettings()
 _skips_data: ContextVar[skip_data | None] = ContextVar("skip_data", default=None)
 _safe_globals: list[SafeGlobal] = []
 

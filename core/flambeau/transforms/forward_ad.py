@@ -41,7 +41,7 @@ class Level:
 
     def __init__(self, in_transform: bool) -> None:
         self.members: list[weakref.ref[Tensor]] = []
-        self.in_transform = in_transform
+        self.in_transform: bool = in_transform
         """Whether a transform, such as `func.jvp`, opened the level, and not `dual_level`."""
 
 

@@ -74,7 +74,7 @@ typedef struct {
     bool add;
     const float *row_bias, *column_bias;
     int64_t runs, run_step; /* if A is not copied: its rows may consist of several runs of `depth` elements, `run_step` apart */
-    Lines next;             /* rows of A to prefetch for a later call */
+    Lines next;             /* rows of A to prefetch meanwhile */
 } Panels;
 
 /* Add the product of a number with a vector, or, for pairs of bfloat16 numbers, the sum of both products. */
@@ -216,7 +216,10 @@ static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64
 }
 
 /* Return the distance of rows in a panel of A: not a multiple of 1024 bytes, since the rows would then compete for a few cache sets. */
-INLINE int64_t row_step(int64_t depth) { return pieces(depth, LANES) * LANES + LANES; }
+INLINE int64_t row_step(int64_t depth) {
+    const int64_t step = pieces(depth, LANES) * LANES;
+    return step % 256 ? step : step + LANES;
+}
 
 /* Copy contiguous rows of A to a panel of shape (rows, depth), with rows of full vectors. */
 static void matrix_rows_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {

@@ -15,7 +15,8 @@ torch = pytest.importorskip("torch")
 MISSING = {
     "optim.optimizer._dispatch_sqrt",  # PyTorch has removed it
     "_unsafe_view",  # only an operator, `torch.ops.aten._unsafe_view`
-    "distributed.tensor.placement_types.DTensorSpec",  # in `distributed._tensor.placement_types`, which is the same module here
+    # in `distributed._tensor.placement_types`, which is the same module here:
+    "distributed.tensor.placement_types.DTensorSpec", "distributed.tensor.placement_types.TensorMeta",
     "_C._cpu._is_amx_tile_supported", "_C._cpu._is_vnni_supported",  # not in every build
 }  # fmt: skip
 

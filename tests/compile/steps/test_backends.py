@@ -91,3 +91,27 @@ def test_graphs_for_backends_draw_at_each_call_and_follow_the_mode():
             torch.manual_seed(0)
             assert all(torch.equal(result, layer(torch.ones(2))) for result in results)
     assert len(graphs) == 4
+
+
+def test_graphs_for_backends_compute_with_tensors_of_the_closure_at_each_call():
+    scale, count = torch.tensor([1.0, 2.0]), torch.zeros(2)
+    weight = nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+
+    def function(x):
+        total = torch.zeros(2)
+        total += x  # a new tensor at each call
+        count.add_(1)
+        count[0] = count[1] * 10
+        low, high = torch.aminmax(scale)
+        return total @ weight.T * (2 * scale).clamp(max=100.0) + torch.ones_like(scale) * (high - low)
+
+    f = torch.compile(function, fullgraph=True, backend=lambda graph, inputs: graph.forward)
+    for call in range(1, 4):
+        scale.fill_(call)
+        x = torch.tensor([float(call), 1.0])
+        weight.grad = None
+        f(x).sum().backward()
+        assert count.tolist() == [10.0 * call, call]
+        assert torch.equal(f(x), (x @ weight.T) * 2 * call)
+        assert torch.equal(weight.grad, (2 * call * x).expand(2, 2))
+        count.sub_(1)

@@ -10,11 +10,14 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import facts_of
-from flambeau.overrides import TorchFunctionMode
+from flambeau.extension import facts_of, is_inplace
+from flambeau.overrides import TorchFunctionMode, is_tensor_method_or_property, resolve_name
+from flambeau.utils.pytree import tree_iter
 
 from ... import nn
+from ..fx._patching import find_proxy
 from ..fx._symbolic_trace import Tracer
+from ..fx.graph import inplace_methods
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node, base_types
 from ..fx.proxy import ParameterProxy, Proxy
@@ -63,7 +66,7 @@ class WithBackend:
         try:
             function = getattr(root, method) if isinstance(root, nn.Module) else root
             tracer.inputs = _bound(function, args, kwargs)
-            with _RecordingDraws(tracer):
+            with _RecordingCalls(tracer):
                 graph = tracer.trace(root)
         except Exception as error:  # the code of the program ran with proxies, and can raise anything
             if self.fullgraph:
@@ -143,33 +146,48 @@ class _Tracer(Tracer):
         return value if value is None or type(value) in base_types else proxy
 
 
-class _RecordingDraws(TorchFunctionMode):
-    """A context in which functions that draw random numbers are recorded, also those without a proxy in their arguments."""
+class _RecordingCalls(TorchFunctionMode):
+    """A context that also records functions without a proxy in their arguments, such as `rand(2)`, `zeros(2)` or operations on
+    tensors of the closure.
+
+    Otherwise their results would be constants: the graph would draw no new numbers, ignore later changes of the tensors, and
+    write to the same new tensor at each call.
+    """
 
     def __init__(self, tracer: Tracer) -> None:
         super().__init__()
         self.tracer = tracer
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        facts = facts_of(getattr(func, "__name__", ""))
-        if facts is not None and facts.random:
-            return self.tracer.create_proxy("call_function", func, args, kwargs or {})
-        return func(*args, **(kwargs or {}))
+        kwargs, name = kwargs or {}, getattr(func, "__name__", "")
+        if find_proxy(args, kwargs) is not None:
+            return func(*args, **kwargs)
+        facts = facts_of(name)
+        has_effect = is_inplace(name) or name == "__setitem__" or kwargs.get("out") is not None
+        if has_effect or (facts is not None and facts.random):  # which must not run while tracing
+            return self._record(func, name, args, kwargs)
+        value = func(*args, **kwargs)
+        if isinstance(value, Tensor):
+            return _TensorProxy(self.tracer, self._record(func, name, args, kwargs).node, name, value)
+        return self._record(func, name, args, kwargs) if any(isinstance(leaf, Tensor) for leaf in tree_iter(value)) else value
+
+    def _record(self, func: Any, name: str, args: Any, kwargs: Any) -> Proxy:
+        if name == "__get__":
+            return self.tracer.create_proxy("call_function", getattr, (args[0], str(resolve_name(func)).split(".")[-2]), {})
+        kind, target = ("call_method", name) if is_tensor_method_or_property(func) else ("call_function", func)
+        return self.tracer.create_proxy(kind, target, args, kwargs)
 
 
 class _MutableProxy(Proxy):
-    """A proxy that records assignments to its elements, and in-place operators."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
+    """A proxy that records in-place operators and assignments to elements."""
 
 
-def _in_place(function: Callable[..., Any]) -> Callable[[Proxy, Any], Proxy]:
-    return lambda self, other: self.tracer.create_proxy("call_function", function, (self, other), {})
+def _in_place(function: Callable[..., Any]) -> Callable[..., Proxy]:
+    return lambda self, *args: self.tracer.create_proxy("call_function", function, (self, *args), {})
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
-    setattr(_MutableProxy, f"__i{_name}__", _in_place(getattr(operator, f"i{_name}")))
+for _name in inplace_methods:
+    setattr(_MutableProxy, f"__{_name}__", _in_place(getattr(operator, _name)))
 
 
 class _TensorProxy(_MutableProxy, ParameterProxy):

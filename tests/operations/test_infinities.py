@@ -74,16 +74,19 @@ def test_layer_norm_of_rows_of_one_element():
 @pytest.mark.parametrize(("dtype", "huge"), [(torch.float32, 1e25), (torch.float64, 1e200), (torch.bfloat16, 1e25)])
 @pytest.mark.parametrize("affine", [True, False])
 def test_rows_whose_variance_overflows(shape, dtype, huge, affine):
-    """All elements of such a row are NaN, instead of zeros that would hide the overflow."""
+    """All elements of such a row and of its gradient are NaN, instead of zeros that would hide the overflow."""
     x = torch.tensor(np.random.default_rng(0).standard_normal(shape), dtype=dtype)
     x[1] *= huge
+    x.requires_grad_()
     weight, bias = (torch.ones(shape[-1:], dtype=dtype), torch.ones(shape[-1:], dtype=dtype)) if affine else (None, None)
     normalized = [F.layer_norm(x, shape[-1:], weight, bias)]
     if len(shape) > 2:
         weight, bias = (torch.ones(shape[1], dtype=dtype), torch.ones(shape[1], dtype=dtype)) if affine else (None, None)
         normalized += [F.group_norm(x, 1, weight, bias), F.layer_norm(x, shape[1:])]
     for result in normalized:
-        assert result[1].isnan().all() and result[0].isfinite().all() and result[2:].isfinite().all()
+        (gradient,) = torch.autograd.grad(result.sum(), x)
+        for rows in (result, gradient):
+            assert rows[1].isnan().all() and rows[0].isfinite().all() and rows[2:].isfinite().all()
 
 
 def test_gradient_of_a_sampled_function():

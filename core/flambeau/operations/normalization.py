@@ -38,7 +38,8 @@ Dims = Sequence[int]
 def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]:
     """Return `((input - mean) * scale, scale)` with `scale = 1 / sqrt(variance + eps)`; mean and variance are over `dims`."""
     centered = input - F.mean(input, dims, True)
-    scale = F.rsqrt(F.mean(centered * centered, dims, True) + eps)
+    variance = F.mean(centered * centered, dims, True) + eps
+    scale = F.sqrt(variance) / variance  # NaN, not 0, if the variance overflows
     return centered * scale, scale
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import _functional_tensor as _functional_tensor
 from . import autoaugment, functional, transforms
 from ._geometry import InterpolationMode
 from .autoaugment import *  # noqa: F403
@@ -19,6 +18,6 @@ __all__ += autoaugment.__all__ + transforms.__all__
 
 
 def __getattr__(name: str) -> Any:
-    if name == "v2":
-        return importlib.import_module(".v2", __name__)
+    if name in ("v2", "_functional_tensor"):
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

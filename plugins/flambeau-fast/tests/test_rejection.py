@@ -80,6 +80,19 @@ def test_values_and_state(name, parameters, pairs, dtype, monkeypatch):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("name, parameter", [("gamma", 2.5), ("dirichlet", 0.5), ("poisson", 4.0), ("binomial", 30.0)])
+def test_many_values_are_drawn_by_the_compiled_loops(name, parameter, monkeypatch):
+    drawn = []
+
+    def draw(sampler, values, *others):
+        drawn.append((sampler, len(values)))
+        return pack.draw(sampler, values, *others)
+
+    monkeypatch.setattr(rejection, "draw", draw)
+    CALLS[name](Generator(1), np.full(500, parameter), np.random.default_rng(0))
+    assert drawn == [("gamma" if name == "dirichlet" else name, 500)]
+
+
 def test_shapes(monkeypatch):
     def run(generator):
         one = np.asarray(2.5, np.float32)

@@ -159,16 +159,6 @@ def test_normalization_activation_and_residual_are_part_of_products():
     assert_equal(compiled, model, x)
 
 
-def test_rows_whose_variance_overflows():
-    model = nn.Sequential(nn.Linear(16, 70), nn.LayerNorm(70), nn.Linear(70, 16)).eval()
-    x = torch.randn(20, 16)
-    compiled = compiled_and_warm(model, x)
-    x[3] *= 1e25
-    with torch.no_grad():
-        rows = compiled(x).isnan()
-    assert rows[3].all() and rows.sum() == 16
-
-
 def test_normalization_of_another_dimension_than_that_of_the_product():
     """A linear layer multiplies the last dimension, and batch normalization is of the second, of the same size."""
     model, x = randomized(nn.Sequential(nn.Linear(8, 5), nn.BatchNorm2d(5))), torch.randn(2, 5, 3, 8)

@@ -133,3 +133,15 @@ def test_depthwise_convolution_with_a_large_stride(stride):
         torch.autograd.grad(together, (x, weight), grad), torch.autograd.grad(separate, (x, weight), grad), strict=True
     ):
         torch.testing.assert_close(ours, expected)
+
+
+def test_rows_whose_variance_overflows_are_nan_in_plans():
+    model, x = nn.Sequential(nn.Linear(16, 70), nn.LayerNorm(70), nn.Linear(70, 16)).eval(), torch.randn(20, 16)
+    compiled = torch.compile(model)
+    with torch.no_grad():
+        for _ in range(4):
+            compiled(x)
+        x[3] *= 1e25
+        rows = compiled(x).isnan()
+    assert compiled.__dict__["_compiled_call"].programs[0].inference is not None
+    assert rows[3].all() and rows.sum() == 16

@@ -61,6 +61,21 @@ def test_interpreters_and_shapes():
     assert shapes == [torch.Size([2, 4])]
 
 
+def test_traces_inside_function_modes():
+    class Names(torch.overrides.TorchFunctionMode):
+        def __init__(self):
+            self.received = []
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            self.received.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    with Names() as mode:
+        traced = torch.fx.symbolic_trace(lambda x: x.view(2, 3) + torch.arange(6.0).view(2, 3))
+    assert {"arange", "view"} <= set(mode.received)
+    assert traced(torch.ones(6)).tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
 def test_graph_modules_are_pickled():
     traced, x = torch.fx.symbolic_trace(Net()), torch.randn(2, 3)
     assert torch.equal(pickle.loads(pickle.dumps(traced))(x), traced(x))

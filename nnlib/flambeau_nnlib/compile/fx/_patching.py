@@ -124,13 +124,13 @@ _GIVEN_SIZES = (
 )  # fmt: skip
 
 
-def _wrap_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_method(name: str, method: Any) -> Callable[..., Any]:
     @functools.wraps(method)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        proxy = find_proxy(args, kwargs)
-        if proxy is None:
-            return method(*args, **kwargs)
-        return proxy.tracer.create_proxy("call_method", name, args, kwargs)
+    def wrapped(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        proxy = find_proxy(tensor, args, kwargs)
+        if proxy is None:  # while a `TorchFunctionMode` is active, `method` is a descriptor that cannot be called itself
+            return method.__get__(tensor, type(tensor))(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_method", name, (tensor, *args), kwargs)
 
     return wrapped
 

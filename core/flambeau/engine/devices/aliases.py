@@ -145,15 +145,15 @@ def without_aliases() -> Iterator[None]:
         yield
         return
     targets = dict(_targets)
-    ours = _modules_under(targets)
+    ours = _aliased_modules()
     _targets.clear()
     aliased_name.cache_clear()
     _exchange(ours, _set_aside)
     try:
         yield
     finally:
-        _set_aside.update(_modules_under(targets))
         _targets.update(targets)
+        _set_aside.update(_aliased_modules())
         aliased_name.cache_clear()
         _exchange(_set_aside, ours)
 
@@ -161,9 +161,9 @@ def without_aliases() -> Iterator[None]:
 _set_aside: dict[str, ModuleType] = {}  # modules of installed packages, such as PyTorch, whose names are aliases
 
 
-def _modules_under(prefixes: dict[str, str]) -> dict[str, ModuleType]:
-    """Return the imported modules with these names, and their submodules."""
-    return {name: module for name, module in list(sys.modules.items()) if any(_is_under(prefix, name) for prefix in prefixes)}
+def _aliased_modules() -> dict[str, ModuleType]:
+    """Return the imported modules whose names are aliases."""
+    return {name: module for name, module in list(sys.modules.items()) if resolve(name) != name}
 
 
 def _exchange(removed: dict[str, ModuleType], inserted: dict[str, ModuleType]) -> None:

@@ -95,6 +95,15 @@ def test_in_place_samplers_keep_to_their_ranges() -> None:
         x.normal_(0, -1)
 
 
+def test_counts_with_infinite_parameters() -> None:
+    inf = float("inf")
+    assert torch.poisson(torch.tensor([inf, 0.0])).tolist() == [inf, 0]
+    trials, chances = torch.tensor([inf, inf, inf, inf, 0.0, 4.0]), torch.tensor([0.25, 0.75, 1.0, 0.0, 0.5, 1.0])
+    assert torch.binomial(trials, chances).tolist() == [inf, inf, inf, 0, 0, 4]
+    many = torch.full((1000,), 5.0).index_fill_(0, torch.tensor([7]), inf)
+    assert torch.poisson(many).isinf().nonzero().tolist() == [[7]]
+
+
 def test_a_generator_knows_its_device() -> None:
     generator = torch.Generator()
     assert generator.device == torch.device("cpu") and isinstance(generator.device, torch.device)

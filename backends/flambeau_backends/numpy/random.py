@@ -373,7 +373,8 @@ class Generator:
         """Draw a Poisson count for each rate, in the dtype of `rates`."""
         if not (rates >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-        counts, live = np.zeros(rates.shape), rates > 0
+        counts = np.where(np.isinf(rates), np.inf, 0)
+        live = (rates > 0) & np.isfinite(rates)
         counts[live] = self._by_rejection("poisson", rates[live])
         return _cast(counts, rates.dtype)
 
@@ -382,13 +383,14 @@ class Generator:
         """Draw the number of successes in `count` trials of probability `prob`, two arrays of the same shape and dtype."""
         flip = prob > 0.5
         chance = np.where(flip, 1 - prob, prob)
-        live = (count > 0) & (chance > 0)
+        live = (count > 0) & (chance > 0) & np.isfinite(count)
         n, p = count[live], chance[live]
         deviation, mode = np.sqrt(n * p * (1 - p)), np.floor((n + 1) * p)
         log_miss = np.log1p(-p.astype(float)).astype(p.dtype)
         hits = np.where(np.isnan(prob), np.nan, np.zeros(count.shape))
         hits[live] = self._by_rejection("binomial", n, p, n * p, deviation, mode, p / (1 - p), log_miss)
-        return np.where(count > 0, np.where(flip, count - hits, hits), 0).astype(count.dtype)
+        hits = np.where(count > 0, np.where(flip, count - hits, hits), 0)
+        return np.where(np.isinf(count) & (prob > 0), np.inf, hits).astype(count.dtype)
 
     @without_warnings
     def gamma(self, alpha: np.ndarray) -> np.ndarray:

@@ -653,11 +653,11 @@ def test_register_package():
         device = None
 
     def restore(storage, location):
-        return storage if location == "qpu" else None
+        return storage if location == "registered" else None
 
-    torch.serialization.register_package(5, lambda s: "qpu" if isinstance(s, Elsewhere) else None, restore)
-    assert torch.serialization.location_tag(Elsewhere()) == "qpu"
-    assert loaded(saved(torch.ones(2)), "qpu").tolist() == [1, 1]
+    torch.serialization.register_package(5, lambda s: "registered" if isinstance(s, Elsewhere) else None, restore)
+    assert torch.serialization.location_tag(Elsewhere()) == "registered"
+    assert loaded(saved(torch.ones(2)), "registered").tolist() == [1, 1]
 
 
 # --- the older formats ---

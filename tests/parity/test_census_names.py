@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import gc
 import importlib
@@ -92,6 +93,31 @@ def test_patches_are_undone(library):
         assert sorted(names) == ["a", "len"]
         assert [patcher.visit_once(names), patcher.visit_once(names)] == [True, False]
     assert names == {"a": len} and not patcher.patches_made and not patcher.visited
+
+
+def test_tracers_find_the_wrapped_functions_and_methods(library):
+    tracing, tensor = library("fx._symbolic_trace"), library().Tensor
+    assert all(name in module or hasattr(builtins, name) for (_, name), module in tracing._wrapped_fns_to_patch.items())
+    assert all(issubclass(tensor, cls) and hasattr(cls, name) for cls, name in tracing._wrapped_methods_to_patch)
+    assert tracing.map_aggregate((1, [2, {"a": 3}]), lambda value: value + 1) == (2, [3, {"a": 4}])
+
+    def count(first, *rest, **options):
+        return first, rest, options
+
+    assert count.__code__.co_flags & tracing.HAS_VARSTUFF == tracing.HAS_VARSTUFF
+    assert tracing._patch_function(count, 3)(1, 2, 3) == (1, 2, 3)
+
+
+def test_registered_methods_of_proxies_become_nodes(library, monkeypatch):
+    torch, fx = library(), library("fx")
+    monkeypatch.setattr(torch.Tensor, "scale_by", lambda self, factor: self * factor, raising=False)
+    methods = library("fx._symbolic_trace")._wrapped_methods_to_patch
+    methods.append((torch.Tensor, "scale_by"))
+    try:
+        graph = fx.symbolic_trace(lambda x: torch.ones(2).scale_by(x)).graph
+    finally:
+        methods.pop()
+    assert [(node.op, node.target) for node in graph.nodes if node.op == "call_method"] == [("call_method", "scale_by")]
 
 
 def test_meta_tracer(library):

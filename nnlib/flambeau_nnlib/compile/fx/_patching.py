@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
@@ -14,7 +15,10 @@ from ._wrapping import wrapped_functions
 from .node import map_aggregate
 from .proxy import Proxy
 
-__all__ = ["Patcher", "autowrap_globals", "find_proxy", "wrap_function", "wrap_methods_with_sizes", "wrap_registered_functions"]
+__all__ = [
+    "Patcher", "autowrap_globals", "find_proxy", "wrap_function", "wrap_registered_functions", "wrap_registered_methods",
+    "wrapped_methods",
+]  # fmt: skip
 
 T = TypeVar("T", bound="Callable[..., Any] | str")
 _ABSENT = object()
@@ -112,16 +116,17 @@ def wrap_registered_functions(patcher: Patcher) -> None:
         patcher.patch(names, name, wrap_function(function))
 
 
-def wrap_methods_with_sizes(patcher: Patcher) -> None:
-    """Wrap tensor methods that take sizes, so that calls with proxies as sizes become nodes."""
-    for name in _GIVEN_SIZES:
-        patcher.patch_method(Tensor, name, _wrap_method(name, vars(Tensor)[name]))
+def wrap_registered_methods(patcher: Patcher) -> None:
+    """Wrap the methods in `wrapped_methods`, so that calls with proxies become nodes."""
+    for cls, name in wrapped_methods:
+        patcher.patch_method(cls, name, _wrap_method(name, inspect.getattr_static(cls, name)))
 
 
 _GIVEN_SIZES = (
     "__getitem__", "broadcast_to", "expand", "narrow", "new_empty", "new_full", "new_ones", "new_zeros", "repeat", "reshape",
     "tile", "unflatten", "view",
 )  # fmt: skip
+wrapped_methods: list[tuple[type, str]] = [(Tensor, name) for name in _GIVEN_SIZES]  # sizes may be proxies
 
 
 def _wrap_method(name: str, method: Any) -> Callable[..., Any]:

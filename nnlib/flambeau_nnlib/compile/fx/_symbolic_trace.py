@@ -20,7 +20,7 @@ from flambeau.utils import pytree
 
 from ._codegen import PyTreeCodeGen, PyTreeInfo
 from ._names import public_module
-from ._patching import Patcher, autowrap_globals, find_proxy, wrap_methods_with_sizes, wrap_registered_functions
+from ._patching import Patcher, autowrap_globals, find_proxy, wrap_registered_functions, wrap_registered_methods
 from ._wrapping import wrap
 from .graph import Graph
 from .node import Argument, base_types
@@ -364,7 +364,7 @@ class Tracer(TracerBase):
             with Patcher() as patcher:
                 self._patch_modules(patcher)
                 wrap_registered_functions(patcher)
-                wrap_methods_with_sizes(patcher)
+                wrap_registered_methods(patcher)
                 for names in (function_globals, *map(vars, self._autowrap_search)):
                     autowrap_globals(patcher, names, self._autowrap_function_ids)
                 returned = _annotations(inspect.unwrap(runnable)).get("return")

@@ -205,6 +205,16 @@ def test_probabilities(name, kwargs):
             assert_agree(array(our_param.grad), array(their_param.grad), 1e-3, 1e-3)
 
 
+def test_bartlett_sampling_of_wishart_distributions():
+    for lib in (flambeau, torch):
+        distribution = make(lib, "Wishart", {"df": np.float32([4.0, 5.0]), "covariance_matrix": spd(2, 3, 3)})[0]
+        assert distribution._bartlett_sampling(lib.Size([6, 5])).shape == (6, 5, 2, 3, 3)
+        assert distribution._bartlett_sampling().shape == (2, 3, 3)
+        lib.manual_seed(5)
+        error = distribution._bartlett_sampling(lib.Size([20000])).mean(0) - distribution.mean
+        assert (error / distribution.variance.sqrt()).abs().max() < 0.05
+
+
 def has_gradient(name, kwargs):
     """Whether PyTorch can differentiate draws of a distribution. For Wishart, PyTorch's backward raises an error."""
     distribution, params = make(torch, name, kwargs)

@@ -110,11 +110,11 @@ class Wishart(MatrixParameter, ExponentialFamily):
             max_try_correction: the maximum number of times that singular samples are redrawn.
         """
         n = torch.Size(sample_shape).numel()
-        sample = self._bartlett_sample(n)
+        sample = self._bartlett_sampling((n,))
         # Redraw all samples once, as PyTorch does, so that a seed gives the same samples.
         todo = torch.arange(n, device=sample.device)
         for _ in range(max_try_correction):
-            redrawn = self._bartlett_sample(len(todo))
+            redrawn = self._bartlett_sampling((len(todo),))
             sample = sample.index_copy(0, todo, redrawn)
             is_singular = ~self.support.check(redrawn).reshape(len(todo), self._batch_shape.numel()).all(-1)
             if not is_singular.any():
@@ -123,13 +123,13 @@ class Wishart(MatrixParameter, ExponentialFamily):
             todo = todo[is_singular]
         return sample.reshape(self._extended_shape(sample_shape))
 
-    def _bartlett_sample(self, n: int) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Sample `(L A)(L A)ᵀ` for the Cholesky factor L and a lower triangular matrix A of chi and normal variables."""
         p = self._event_shape[-1]
-        chi = self._dist_chi2.rsample((n,)).sqrt()
+        chi = self._dist_chi2.rsample(sample_shape).sqrt()
         noise = chi.clamp(min=torch.finfo(chi.dtype).eps).diag_embed()
         row, column = torch.tril_indices(p, p, offset=-1, device=chi.device)
-        below = torch.randn((n, *self._batch_shape, len(row)), dtype=chi.dtype, device=chi.device)
+        below = torch.randn((*sample_shape, *self._batch_shape, len(row)), dtype=chi.dtype, device=chi.device)
         noise[..., row, column] = below
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT

@@ -148,6 +148,19 @@ def test_output_size_of_transposed_convolution():
         layer(torch.ones(1, 1, 4, 4), output_size=(9,))
 
 
+def test_output_padding_of_transposed_convolution_can_be_computed_and_overridden():
+    class Padded(nn.ConvTranspose2d):
+        def _output_padding(self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None):
+            assert (stride, padding, kernel_size, num_spatial_dims, dilation) == ((3, 3), (0, 0), (3, 3), 2, (1, 1))
+            return [2, 1]
+
+    x, layer = torch.ones(1, 1, 4, 4), Padded(1, 1, 3, stride=3)
+    assert layer(x).shape == (1, 1, 14, 13)
+    given = (layer.stride, layer.padding, layer.kernel_size)
+    assert super(Padded, layer)._output_padding(x, [14, 13], *given, num_spatial_dims=2) == [2, 1]
+    assert super(Padded, layer)._output_padding(x, None, *given, num_spatial_dims=2) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

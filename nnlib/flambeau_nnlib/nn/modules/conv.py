@@ -323,14 +323,28 @@ class _ConvTransposeNd(_Convolution):
         )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
+        padding: Sequence[int] = self.padding  # type: ignore[assignment]  # only `Conv1d` to `Conv3d` take a string
+        output_padding = self._output_padding(
+            input, output_size, self.stride, padding, self.kernel_size, self._dims, self.dilation
+        )
         return getattr(F, self._convolve)(  # type: ignore[no-any-return]  # looked up by name
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+            input, self.weight, self.bias, self.stride, padding, output_padding, self.groups, self.dilation
         )
 
-    def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
-        """Compute the `output_padding` with which the output gets the size `output_size`."""
-        dims, leading = self._dims, input.dim() - self._dims
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        kernel_size: Sequence[int],
+        num_spatial_dims: int,
+        dilation: Sequence[int] | None = None,
+    ) -> Sequence[int]:
+        """Compute the `output_padding` with which the output gets the size `output_size`. Subclasses call or override it."""
+        if output_size is None:
+            return self.output_padding
+        dims, leading = num_spatial_dims, input.dim() - num_spatial_dims
         if len(output_size) == leading + dims:
             output_size = output_size[leading:]
         if len(output_size) != dims:
@@ -339,14 +353,14 @@ class _ConvTransposeNd(_Convolution):
                 f"or {leading + dims} elements (got {len(output_size)})"
             )
         smallest = [
-            (length - 1) * stride - 2 * padding + dilation * (size - 1) + 1
-            for length, stride, padding, dilation, size in zip(
-                input.shape[leading:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+            (length - 1) * step - 2 * margin + spacing * (size - 1) + 1
+            for length, step, margin, spacing, size in zip(
+                input.shape[leading:], stride, padding, dilation or (1,) * dims, kernel_size, strict=True
             )
         ]
-        largest = [low + stride - 1 for low, stride in zip(smallest, self.stride, strict=True)]
+        largest = [low + step - 1 for low, step in zip(smallest, stride, strict=True)]
         extra = [size - low for size, low in zip(output_size, smallest, strict=True)]
-        if any(not 0 <= padding < stride for padding, stride in zip(extra, self.stride, strict=True)):
+        if any(not 0 <= added < step for added, step in zip(extra, stride, strict=True)):
             raise ValueError(
                 f"requested an output size of {output_size}, but valid sizes range "
                 f"from {smallest} to {largest} (for an input of {input.size()[2:]})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -217,3 +218,38 @@ def test_operands_that_are_no_tensors(name):
         STRANGE[name](lib, x, RecordsCalls())
         found.append(list(RecordsCalls.offered))
     assert found[0] == found[1] != []
+
+
+class Quantized(NamedTuple):
+    """A tensor-like tuple, as in brevitas: it is one argument, not a sequence of tensors."""
+
+    value: Any
+    scale: float
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, [each.__name__ for each in types]
+
+    def __radd__(self, other):
+        raise AssertionError("adds to a sequence of arguments")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lib, x, q: lib.add(x, q),
+        lambda lib, x, q: lib.nn.functional.linear(x, q),
+        lambda lib, x, q: lib.nn.functional.interpolate(q, 2),
+        lambda lib, x, q: lib.cat((x, q)),
+        lambda lib, x, q: lib.where(x > 0, q, x),
+        lambda lib, x, q: lib.mm(q, x),
+        lambda lib, x, q: lib.clamp(x, min=q),
+        lambda lib, x, q: lib.add(x, x, out=q),
+        lambda lib, x, q: x.copy_(q),
+        lambda lib, x, q: x @ q,
+    ],
+)
+def test_tuples_that_override_calls_are_arguments(call):
+    results = [call(lib, lib.ones(2, 2), Quantized(lib.ones(2, 2), 2.0)) for lib in (flambeau, torch)]
+    assert results[0] == results[1]
+    assert results[0][1] == ["Quantized"]

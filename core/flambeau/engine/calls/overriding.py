@@ -262,10 +262,13 @@ def _overloaded(values: Iterable[Any]) -> list[Any]:
 
 
 def relevant(args: Iterable[Any]) -> list[Any]:
-    """Return the values that may be tensors: the arguments, with lists and tuples replaced by their elements."""
+    """Return the values that may be tensors: the arguments, with lists and tuples that override nothing replaced by elements."""
     candidates: list[Any] = []
     for arg in args:
-        candidates += arg if isinstance(arg, (list, tuple)) else (arg,)
+        if isinstance(arg, (list, tuple)) and not overriding(arg):
+            candidates.extend(arg)
+        else:
+            candidates.append(arg)
     return candidates
 
 

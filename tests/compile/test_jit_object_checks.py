@@ -341,12 +341,14 @@ def test_interfaces():
         torch.jit.script(Uses())
 
 
-def test_containers_whose_modules_implement_an_interface():
-    @torch.jit.interface
-    class General(nn.Module):
-        def forward(self, x: Any) -> Any:
-            pass
+# Global, as functions of Python 3.14 do not refer to local classes that only their annotations use.
+@torch.jit.interface
+class General(nn.Module):
+    def forward(self, x: Any) -> Any:
+        pass
 
+
+def test_containers_whose_modules_implement_an_interface():
     class OfAny(nn.Module):
         def forward(self, x: Any) -> Any:
             return x

@@ -239,6 +239,16 @@ def test_padded_images_are_in_rows_or_channels_last() -> None:
         assert padded.is_contiguous(memory_format=LAST if last else torch.contiguous_format)
 
 
+def test_conversions_to_the_memory_format_of_a_tensor_return_it() -> None:
+    """`contiguous_format` is the format of all tensors that are not in channels-last format, even if they are not contiguous."""
+    turned, images = torch.ones(2, 3).t(), torch.ones(2, 3, 4, 4).to(memory_format=LAST)
+    for x, layout in ((turned, torch.contiguous_format), (images, LAST), (images[:, :, ::2], LAST)):
+        assert x.to(memory_format=layout) is x and x.float(memory_format=layout) is x
+        assert x.to(torch.float32, memory_format=layout, copy=True) is not x
+    assert turned.double(memory_format=torch.contiguous_format).stride() == (2, 1)
+    assert images.to(memory_format=torch.contiguous_format).is_contiguous()
+
+
 def test_resize_keeps_the_strides_of_the_same_shape() -> None:
     x = torch.arange(6.0).view(2, 3).t()
     version = x._version

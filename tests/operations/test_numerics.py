@@ -224,6 +224,34 @@ def test_powers_of_one_half(shape, dtype):
                 assert math.isnan(expected) or (np.signbit(result) == np.signbit(expected)).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex_powers_of_one_half_are_roots(dtype):
+    z = torch.tensor([-1 + 0j, -4 - 0j, complex(math.inf, 0), 3 - 4j], dtype=dtype)
+    assert (z**0.5).tolist() == [1j, 2j, complex(math.inf, 0), 2 - 1j]
+    assert (z**-0.5)[:2].tolist() == [-1j, -0.5j] and (z**-1)[2].item() == 0
+
+
+@pytest.mark.parametrize("dtypes", [
+    (torch.float32, torch.bfloat16, torch.float32), (torch.float32, torch.bfloat16, torch.float16),
+    (torch.float64, torch.int64, torch.float32), (torch.float16, torch.float32, torch.int8),
+])  # fmt: skip
+def test_products_of_several_dtypes_are_added_in_the_common_dtype(dtypes):
+    a, b, c = ((torch.rand(50) * 9 + 1).to(dtype) for dtype in dtypes)
+    for value in (1, 3.7):
+        for function, other in ((torch.addcmul, c.double()), (torch.addcdiv, 1 / c.double())):
+            result = function(a, b, c, value=value)
+            assert result.dtype is torch.promote_types(torch.promote_types(*dtypes[:2]), dtypes[2])
+            assert relative(result, (a.double() + value * b.double() * other).numpy()) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64])
+def test_integers_whose_difference_overflows_are_not_close(dtype):
+    low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    a, b = torch.tensor([low, high, low, 5], dtype=dtype), torch.tensor([high, low, 1, 5], dtype=dtype)
+    assert torch.isclose(a, b).tolist() == [False, False, False, True]
+    assert not torch.allclose(a[:1], b[:1], atol=2) and torch.allclose(a, a + a.ne(high), rtol=0, atol=1)
+
+
 # --- gradients where values are equal -------------------------------------------------------------------------------
 
 

@@ -240,6 +240,14 @@ def test_polynomials(name):
     assert getattr(torch.special, name)(torch.tensor([0.5]), -1).item() == 0
 
 
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_of_high_degree_end_when_they_overflow(name):
+    x = torch.tensor([-501.0, -7.0])
+    result = getattr(torch.special, name)(x, torch.tensor([1e15, 10**6]))
+    assert not result.isfinite().any()
+    assert getattr(torch.special, name)(x, torch.tensor([1e20, torch.inf])).tolist() == [0, 0]
+
+
 def test_chebyshev_polynomials_of_the_third_and_fourth_kind():
     theta, n = np.linspace(0.1, 3, 20), 5
     x = torch.tensor(np.cos(theta))

@@ -363,9 +363,9 @@ _pow = op(
 
 
 def pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
-    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # -inf gives NaN as in PyTorch, unlike with `pow`
-        root = xp.sqrt(input)
-        return root if exponent > 0 else xp.reciprocal(root)
+    if exponent in (0.5, -0.5, -1) and xp.isdtype(input.dtype, ("real floating", "complex floating")):
+        root = input if exponent == -1 else xp.sqrt(input)  # -inf gives NaN as in PyTorch, unlike with `pow`
+        return root if exponent == 0.5 else xp.reciprocal(root)
     return xp.pow(input, exponent)
 
 
@@ -490,11 +490,14 @@ attach(float_power_=checked(_float_power_))
 # --- multiply and add ---------------------------------------------------------------------------------------------
 
 
-def _widen_half(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Convert the tensors to float32 if all are float16 or bfloat16, so that only the final result is rounded."""
-    if all(tensor._key.dtype in dtypes.HALF for tensor in tensors):
-        return tuple(tensor.float() for tensor in tensors)
-    return tensors
+def _in_common_dtype(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Convert the tensors to the dtype of the result; to float32 for float16 and bfloat16, so that only the result is rounded."""
+    first = tensors[0]._key.dtype
+    if first not in dtypes.HALF and all(tensor._key.dtype is first for tensor in tensors):
+        return tensors
+    common = result_dtype(tensors)
+    wide = dtypes.float32 if common in dtypes.HALF else common
+    return tuple(tensor.to(wide) for tensor in tensors)
 
 
 @composite(
@@ -522,7 +525,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
         warn_of_old("addcmul", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
-    terms = _widen_half(input, tensor1, tensor2)
+    terms = _in_common_dtype(input, tensor1, tensor2)
     if isinstance(value, float) and all(tensor._key.dtype.category < dtypes.FLOATING for tensor in terms):
         value = int(value)  # PyTorch converts `value` to the dtype of the tensors
     result = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
@@ -566,7 +569,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
             "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
             "inputs and as (input + value * tensor1 / tensor2) for float inputs."
         )
-    terms = _widen_half(input, tensor1, tensor2)
+    terms = _in_common_dtype(input, tensor1, tensor2)
     result = terms[0] + (terms[1] if value == 1 else terms[1] * value) / terms[2]
     result = result if terms[0] is input else result.to(result_dtype((input, tensor1, tensor2)))
     return merge_nodes(result, "AddcdivBackward0", (input, tensor1, tensor2))

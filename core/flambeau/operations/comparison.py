@@ -514,8 +514,8 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
             close = close | (input.isnan() & other.isnan())
     elif rtol == 0 and atol == 0:
         return close
-    if input.dtype is dtypes.bool_:
-        input, other = input.to(dtypes.uint8), other.to(dtypes.uint8)
+    if input.dtype.category < dtypes.FLOATING:  # differences of integers could overflow
+        input, other = input.to(dtypes.get_default_dtype()), other.to(dtypes.get_default_dtype())
     error = (input - other).abs()
     return close | (error.isfinite() & (error <= atol + rtol * other.abs()))
 

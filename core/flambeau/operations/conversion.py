@@ -186,7 +186,7 @@ def _to_method(
         key = key.to(dtype)
     is_same = key is self._key and type(key) is DispatchKey and not copy
     result = self if is_same else to_key(self, key, copy, non_blocking)
-    if memory_format is None or memory_format is preserve_format:
+    if memory_format is None or memory_format is preserve_format or (is_same and memory_format is format_of(self)):
         return result
     return merge_nodes(result.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))
 

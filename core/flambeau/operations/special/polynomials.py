@@ -16,14 +16,24 @@ __all__ = ["POLYNOMIALS"]
 Step = Callable[[int, Any, Any, Any], Any]  # a function of (k, x, P_k, P_{k-1}) that returns P_{k+1}
 
 
+_CHECKED = 256  # number of steps after which the recurrence ends if nothing is left to compute
+
+
 def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
-    """Evaluate the polynomial of degree `n` at `x`.  `n` is rounded towards 0; for a negative degree the result is 0."""
+    """Evaluate the polynomial of degree `n` at `x`.
+
+    `n` is rounded towards 0.  For a negative degree, or one that is no 64-bit integer, the result is 0.
+    """
     x, n = xp.broadcast_arrays(x, xp.trunc(n))
+    n = xp.where(xp.abs(n) < 2.0**63, n, -1.0)
     before, now = xp.ones_like(x), first
     result = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
     for k in range(1, highest(xp, n)):
         before, now = now, step(k, x, now, before)
         result = xp.where(n == k + 1, now, result)
+        if k % _CHECKED == 0 and xp.all((n <= k + 1) | (now != now)):  # values that have become NaN do not change
+            result = xp.where(n > k + 1, now, result)
+            break
     return xp.where((n >= 0) & (x != x), x, result)
 
 

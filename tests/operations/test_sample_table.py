@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import gc
 import re
 import sys
 from collections import Counter
@@ -183,11 +184,13 @@ def steps(sample: Sample, size: int) -> Counter[str]:
             counted[f"{frame.f_code.co_filename}:{frame.f_code.co_name}"] += 1
 
     torch.vmap(call)(*batch)  # fill the caches, so that the counted call does not
+    gc.disable()  # the garbage collector could call functions of objects that other tests have left
     sys.setprofile(count)
     try:
         torch.vmap(call)(*batch)
     finally:
         sys.setprofile(None)
+        gc.enable()
     return counted
 
 

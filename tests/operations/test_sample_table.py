@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import gc
+import inspect
 import re
 import sys
 from collections import Counter

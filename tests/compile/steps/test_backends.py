@@ -115,3 +115,53 @@ def test_graphs_for_backends_compute_with_tensors_of_the_closure_at_each_call():
         assert torch.equal(f(x), (x @ weight.T) * 2 * call)
         assert torch.equal(weight.grad, (2 * call * x).expand(2, 2))
         count.sub_(1)
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.factor = nn.Linear(2, 2), 2.0
+
+    def forward(self, x):
+        return self.layer(x) * self.factor
+
+
+def test_changed_modules_are_traced_again():
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph
+
+    model, x = Scaled(), torch.ones(1, 2)
+    compiled = torch.compile(model, backend=backend)
+
+    def replace_layer():
+        model.layer = nn.Linear(2, 2)
+
+    def replace_parameter():
+        model.layer.weight = nn.Parameter(torch.ones(2, 2))
+
+    def assign():
+        model.load_state_dict({name: torch.zeros_like(value) for name, value in model.state_dict().items()}, assign=True)
+
+    def scale():
+        model.factor = 3.0
+
+    changes = [lambda: None, replace_layer, replace_parameter, assign, scale]
+    for change in changes:
+        change()
+        for _ in range(2):
+            torch.testing.assert_close(compiled(x), model(x))
+    assert len(graphs) == len(changes)
+
+
+def test_modules_that_change_at_each_call_run_eagerly():
+    graphs = []
+    model, x = Scaled(), torch.ones(1, 2)
+    compiled = torch.compile(model, backend=lambda graph, inputs: graphs.append(graph) or graph)
+    with pytest.warns(UserWarning, match="have changed too often"):
+        for number in range(20):
+            model.factor = number
+            torch.testing.assert_close(compiled(x), model(x))
+    assert len(graphs) == torch._dynamo.config.recompile_limit

@@ -15,6 +15,7 @@ from flambeau.overrides import TorchFunctionMode, is_tensor_method_or_property, 
 from flambeau.utils.pytree import tree_iter
 
 from ... import nn
+from ...compat._dynamo import config
 from ..fx._patching import find_proxy
 from ..fx._symbolic_trace import Tracer
 from ..fx.graph import inplace_methods
@@ -25,14 +26,15 @@ from .errors import Unsupported
 
 __all__ = ["WithBackend"]
 
+_PLAIN = frozenset({bool, int, float, str, type(None)})
 _CALLS = ("__call__", "_call_impl", "forward")  # methods of a module that call its `forward`
 
 
 class WithBackend:
     """A function or module that is traced to a graph, which a user-defined backend compiles.
 
-    It is traced once for each signature of the arguments, in training and in evaluation. If tracing fails, it runs eagerly, and a
-    warning gives the reason.
+    It is traced once for each signature of the arguments and each state of its modules (see `_state_of`). If tracing fails, or
+    after `torch._dynamo.config.recompile_limit` states, it runs eagerly, and a warning gives the reason.
 
     Args:
         model: the function or module.
@@ -51,14 +53,17 @@ class WithBackend:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors, signature = self.signature(args, kwargs)
-        function = self.compiled.get((signature, self._modes()))
+        function = self.compiled.get((signature, self._state()))
         if function is None:
+            if sum(known == signature for known, _ in self.compiled) >= config.recompile_limit:
+                warnings.warn(f"torch.compile: {self.name} runs eagerly: its modules have changed too often", stacklevel=3)
+                return self.model(*args, **kwargs)
             function = self._compile(tensors, args, kwargs)
-            self.compiled[signature, self._modes()] = function
+            self.compiled[signature, self._state()] = function
         return function(*args, **kwargs)
 
-    def _modes(self) -> tuple[bool, ...]:
-        return tuple(module.training for module in self.modules)
+    def _state(self) -> tuple[Any, ...]:
+        return tuple(map(_state_of, self.modules))
 
     def _compile(self, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
         root, method = _root(self.model)
@@ -78,6 +83,12 @@ class WithBackend:
         traced = GraphModule(tracer.root, graph, getattr(root, "__name__", type(root).__name__))
         compiled: Callable[..., Any] = self.backend(traced, tensors)
         return compiled
+
+
+def _state_of(module: nn.Module) -> tuple[Any, ...]:
+    """Return what a trace of a module's code depends on: its plain attributes, such as `training`, and which members it has."""
+    plain = [value for value in vars(module).values() if type(value) in _PLAIN]
+    return (*plain, *map(id, (*module._parameters.values(), *module._buffers.values(), *module._modules.values())))
 
 
 def _root(model: Callable[..., Any]) -> tuple[Callable[..., Any], str]:

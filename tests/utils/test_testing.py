@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import warnings
 
 import numpy as np
@@ -121,6 +122,40 @@ def test_tensors():
         "Absolute difference: 0.5 (up to 0.0 allowed)\n"
         "Relative difference: 0.5 (up to 0.25 allowed)"
     )
+
+
+SPARSE = {
+    "COO": lambda dense: dense.to_sparse(),
+    "CSR": lambda dense: dense.to_sparse_csr(),
+    "CSC": lambda dense: dense.to_sparse_csc(),
+    "BSR": lambda dense: dense.to_sparse_bsr((1, 1)),
+    "BSC": lambda dense: dense.to_sparse_bsc((1, 1)),
+}
+
+
+@pytest.mark.parametrize("layout", SPARSE)
+def test_sparse_tensors(layout):
+    sparse, eye = SPARSE[layout], torch.eye(3)
+    assert_close(sparse(eye), sparse(eye * (1 + 1e-7)))
+    assert_close(sparse(eye), eye, check_layout=False)
+    assert_close(sparse(eye), sparse(eye.double()), check_dtype=False)
+    plain = {"COO": "indices", "CSC": "row_indices", "BSC": "row_indices"}.get(layout, "col_indices")
+    for other, text in (
+        (eye * 1.5, f"Sparse {layout} values are not close!\n\nMismatched elements: 3 / 3 (100.0%)\n"),
+        (eye + eye.roll(1, 0), f"The number of specified values in sparse {layout} tensors does not match: 3 != 6"),
+        (eye[[1, 0, 2]], f"Sparse {layout} {plain} are not equal!\n\nMismatched elements: 2 / "),
+    ):
+        with pytest.raises(AssertionError, match=re.escape(text)):
+            assert_close(sparse(eye), sparse(other))
+
+
+def test_repeated_entries_of_sparse_tensors_are_not_summed():
+    repeated = torch.sparse_coo_tensor([[0, 0, 1]], [1.0, 2.0, 3.0], (2,))
+    assert_close(repeated, repeated.clone())
+    with pytest.raises(AssertionError, match="3 != 2"):
+        assert_close(repeated, repeated.coalesce())
+    with pytest.raises(AssertionError, match="number of sparse dimensions in sparse COO tensors does not match: 1 != 2"):
+        assert_close(torch.eye(3).to_sparse(1), torch.eye(3).to_sparse(2))
 
 
 def test_scalars():

@@ -38,7 +38,7 @@ def is_float8(raw_dtype: Any) -> bool:
 
 def is_complex32(raw_dtype: Any) -> bool:
     """Whether `raw_dtype` is complex32 (two float16), which only ml_dtypes provides."""
-    return bool(raw_dtype.kind == "W")
+    return bool(raw_dtype.itemsize == 4 and raw_dtype.kind in "cW")  # "W" before ml_dtypes 0.7
 
 
 def converted(array: np.ndarray, raw_dtype: Any) -> np.ndarray:

@@ -517,7 +517,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     if input.dtype.category < dtypes.FLOATING:  # differences of integers could overflow
         input, other = input.to(dtypes.get_default_dtype()), other.to(dtypes.get_default_dtype())
     error = (input - other).abs()
-    return close | (error.isfinite() & (error <= atol + rtol * other.abs()))
+    return close | (error.isfinite() & (error <= atol + (rtol * other).abs()))
 
 
 @composite(kind=Kind.REDUCTION, single_operator=True, returns_bool=True)

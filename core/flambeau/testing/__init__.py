@@ -56,7 +56,8 @@ def assert_close(
     """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` everywhere.
 
     `actual` and `expected` may be tensors, numbers, None, other values that `torch.as_tensor` accepts, or nested sequences
-    and mappings of these with the same structure.  Infinities are only close to themselves.
+    and mappings of these with the same structure.  Infinities are only close to themselves.  Sparse tensors are close if
+    their indices are equal and their values are close.
 
     Args:
         allow_subclasses: whether the types may differ if one is a subclass of the other.
@@ -277,7 +278,37 @@ def _compare_tensors(actual: Tensor, expected: Tensor, tolerances: Tolerances, o
     if actual.dtype != expected.dtype:
         common = dtypes.promote_types(*(_COMPARISON_DTYPES.get(tensor.dtype, tensor.dtype) for tensor in (actual, expected)))
         actual, expected = actual.to(common), expected.to(common)
-    actual, expected = actual.detach(), expected.detach()
+    if actual.layout != expected.layout:
+        actual, expected = actual.to_dense(), expected.to_dense()
+    for what, first, second, allowed in _parts(actual.detach(), expected.detach(), tolerances):
+        _compare_values(what, first, second, allowed, options)
+
+
+_SPARSE_PARTS = {
+    torch.sparse_coo: ("_indices", "_values"),
+    **dict.fromkeys((torch.sparse_csr, torch.sparse_bsr), ("crow_indices", "col_indices", "values")),
+    **dict.fromkeys((torch.sparse_csc, torch.sparse_bsc), ("ccol_indices", "row_indices", "values")),
+}
+
+
+def _parts(actual: Tensor, expected: Tensor, tolerances: Tolerances) -> Iterator[tuple[str, Tensor, Tensor, Tolerances]]:
+    """Yield the tensors whose values are compared, with their name in messages: for sparse tensors, their indices and values."""
+    if actual.layout not in _SPARSE_PARTS:
+        yield "Tensor-likes", actual, expected, tolerances
+        return
+    layout = str(actual.layout).removeprefix("torch.sparse_").upper()
+    counts = [("specified values", actual._nnz(), expected._nnz())]
+    if layout == "COO":
+        counts.insert(0, ("sparse dimensions", actual.sparse_dim(), expected.sparse_dim()))
+    for counted, first, second in counts:
+        if first != second:
+            raise _Failure(f"The number of {counted} in sparse {layout} tensors does not match: {first} != {second}")
+    for part in _SPARSE_PARTS[actual.layout]:
+        allowed = tolerances if part.endswith("values") else (0.0, 0.0)
+        yield f"Sparse {layout} {part.removeprefix('_')}", getattr(actual, part)(), getattr(expected, part)(), allowed
+
+
+def _compare_values(what: str, actual: Tensor, expected: Tensor, tolerances: Tolerances, options: _Options) -> None:
     if actual.dtype in dtypes.FLOAT8:
         actual, expected = actual.float(), expected.float()
     rtol, atol = tolerances
@@ -285,7 +316,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, tolerances: Tolerances, o
     if not bool(matches.all()):
         if actual.dim() == 0:
             raise _Failure(_scalar_report(actual.item(), expected.item(), tolerances))
-        raise _Failure(_tensor_report(actual, expected, matches, tolerances))
+        raise _Failure(_tensor_report(what, actual, expected, matches, tolerances))
 
 
 def _attributes(actual: Tensor, expected: Tensor, options: _Options) -> Iterator[tuple[str, Any, Any]]:
@@ -313,7 +344,7 @@ def _scalar_report(actual: Any, expected: Any, tolerances: Tolerances) -> str:
     )
 
 
-def _tensor_report(actual: Tensor, expected: Tensor, matches: Tensor, tolerances: Tolerances) -> str:
+def _tensor_report(what: str, actual: Tensor, expected: Tensor, matches: Tensor, tolerances: Tolerances) -> str:
     total = matches.numel()
     mismatches = total - int(matches.sum())
     if not actual.dtype.is_floating_point and not actual.dtype.is_complex:
@@ -323,7 +354,7 @@ def _tensor_report(actual: Tensor, expected: Tensor, matches: Tensor, tolerances
     rtol, atol = tolerances
     return "\n".join(
         [
-            *_headline("Tensor-likes", tolerances),
+            *_headline(what, tolerances),
             f"Mismatched elements: {mismatches} / {total} ({mismatches / total:.1%})",
             f"Greatest absolute difference: {_greatest(absolute)}{_allowed(tolerances, atol)}",
             f"Greatest relative difference: {_greatest(relative)}{_allowed(tolerances, rtol)}",

@@ -104,11 +104,15 @@ def test_shapes(monkeypatch):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_infinite_rates_raise_the_error_of_the_loop_in_python(monkeypatch):
-    for draw in (pack.draw, None):
-        monkeypatch.setattr(rejection, "draw", draw)
-        with pytest.raises(OverflowError, match="infinity"):
-            Generator().poisson(np.array([3, np.inf]))
+def test_infinite_parameters(monkeypatch):
+    def run(generator):
+        rates, chances = np.full(200, 3.0), np.full(200, 0.5)
+        rates[[0, 150]] = np.inf
+        return [generator.poisson(rates), generator.binomial(rates, chances)]
+
+    for ours, theirs in zip(*both(monkeypatch, run), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        assert np.flatnonzero(np.isinf(ours)).tolist() == [0, 150]
 
 
 def test_all_variants_draw_the_same_values():

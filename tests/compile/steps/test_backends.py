@@ -148,12 +148,28 @@ def test_changed_modules_are_traced_again():
     def scale():
         model.factor = 3.0
 
-    changes = [lambda: None, replace_layer, replace_parameter, assign, scale]
-    for change in changes:
+    def scale_by_integer():
+        model.factor = 3
+
+    changes = [lambda: None, replace_layer, replace_parameter, assign, scale, scale_by_integer, model.double, model.float]
+    for number, change in enumerate(changes, 1):
         change()
         for _ in range(2):
-            torch.testing.assert_close(compiled(x), model(x))
-    assert len(graphs) == len(changes)
+            torch.testing.assert_close(compiled(x.to(model.layer.weight.dtype)), model(x.to(model.layer.weight.dtype)))
+        assert len(graphs) == min(number, len(changes) - 1)  # after `float`, the graph before `double` is used again
+
+
+@pytest.mark.filterwarnings("ignore:.* runs eagerly")
+@pytest.mark.parametrize("read", [
+    lambda x, state: x * state[0].item(), lambda x, state: x if state.sum() > 9 else -x, lambda x, state: x + sum(state.tolist()),
+    lambda x, state: x * float(state[1]), lambda x, state: x + int(state.equal(torch.ones(2))),
+])  # fmt: skip
+def test_tensors_of_the_closure_whose_values_are_read_are_not_constants(read):
+    x, state = torch.ones(2), torch.ones(2)
+    f = torch.compile(lambda x: read(x, state), backend=lambda graph, inputs: graph.forward)
+    assert torch.equal(f(x), read(x, state))
+    state.fill_(10.0)
+    assert torch.equal(f(x), read(x, state))
 
 
 def test_modules_that_change_at_each_call_run_eagerly():

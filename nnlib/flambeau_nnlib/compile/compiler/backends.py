@@ -27,6 +27,9 @@ from .errors import Unsupported
 __all__ = ["WithBackend"]
 
 _PLAIN = frozenset({bool, int, float, str, type(None)})
+_READS = frozenset(
+    {"__bool__", "__complex__", "__float__", "__index__", "__int__", "allclose", "equal", "item", "numpy", "tolist"}
+)
 _CALLS = ("__call__", "_call_impl", "forward")  # methods of a module that call its `forward`
 
 
@@ -86,9 +89,13 @@ class WithBackend:
 
 
 def _state_of(module: nn.Module) -> tuple[Any, ...]:
-    """Return what a trace of a module's code depends on: its plain attributes, such as `training`, and which members it has."""
-    plain = [value for value in vars(module).values() if type(value) in _PLAIN]
-    return (*plain, *map(id, (*module._parameters.values(), *module._buffers.values(), *module._modules.values())))
+    """Return what a trace of a module's code depends on: its plain attributes, such as `training`, and what its members are."""
+    plain = [(name, type(value), value) for name, value in vars(module).items() if type(value) in _PLAIN]
+    tensors = [
+        None if tensor is None else (id(tensor), tensor.dtype, tensor.device, tensor.shape)
+        for tensor in (*module._parameters.values(), *module._buffers.values())
+    ]
+    return (*plain, *tensors, *map(id, module._modules.values()))
 
 
 def _root(model: Callable[..., Any]) -> tuple[Callable[..., Any], str]:
@@ -173,6 +180,8 @@ class _RecordingCalls(TorchFunctionMode):
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")
         if find_proxy(args, kwargs) is not None:
             return func(*args, **kwargs)
+        if name in _READS:
+            raise Unsupported(f"`{name}` reads a tensor that the function does not take as an argument")
         facts = facts_of(name)
         has_effect = is_inplace(name) or name == "__setitem__" or kwargs.get("out") is not None
         if has_effect or (facts is not None and facts.random):  # which must not run while tracing

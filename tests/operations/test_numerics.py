@@ -242,6 +242,8 @@ def test_products_of_several_dtypes_are_added_in_the_common_dtype(dtypes):
             result = function(a, b, c, value=value)
             assert result.dtype is torch.promote_types(torch.promote_types(*dtypes[:2]), dtypes[2])
             assert relative(result, (a.double() + value * b.double() * other).numpy()) < 1e-6
+        result = torch.addr(a, b, c, alpha=value)
+        assert relative(result, (a.double() + value * torch.outer(b.double(), c.double())).numpy()) < 1e-6
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64])

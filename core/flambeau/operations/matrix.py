@@ -442,7 +442,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number =
     common = result_dtype((input, vec1, vec2))
     require_factor("beta", beta, common)
     require_factor("alpha", alpha, common)
-    return _add_product(input, outer, vec1, vec2, beta, alpha)
+    return _add_product(input.to(common), outer, vec1.to(common), vec2.to(common), beta, alpha)
 
 
 @composite(

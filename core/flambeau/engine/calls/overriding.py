@@ -262,7 +262,10 @@ def _overloaded(values: Iterable[Any]) -> list[Any]:
 
 
 def relevant(args: Iterable[Any]) -> list[Any]:
-    """Return the values that may be tensors: the arguments, with lists and tuples that override nothing replaced by elements."""
+    """Return the values that may be tensors: the arguments, and the elements of lists and tuples.
+
+    A list or tuple that has a `__torch_function__` is one value.
+    """
     candidates: list[Any] = []
     for arg in args:
         if isinstance(arg, (list, tuple)) and not overriding(arg):

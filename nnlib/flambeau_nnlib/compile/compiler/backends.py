@@ -16,6 +16,7 @@ from flambeau.utils.pytree import tree_iter
 
 from ... import nn
 from ...compat._dynamo import config
+from ..fx._names import READS_VALUES
 from ..fx._patching import find_proxy
 from ..fx._symbolic_trace import Tracer
 from ..fx.graph import inplace_methods
@@ -27,9 +28,7 @@ from .errors import Unsupported
 __all__ = ["WithBackend"]
 
 _PLAIN = frozenset({bool, int, float, str, type(None)})
-_READS = frozenset(
-    {"__bool__", "__complex__", "__float__", "__index__", "__int__", "allclose", "equal", "item", "numpy", "tolist"}
-)
+_READS = READS_VALUES | {"item", "numpy", "tolist"}
 _CALLS = ("__call__", "_call_impl", "forward")  # methods of a module that call its `forward`
 
 

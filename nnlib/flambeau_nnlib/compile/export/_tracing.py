@@ -23,7 +23,7 @@ from flambeau.extension import Kind, facts_of, names
 from flambeau.overrides import TorchFunctionMode
 from flambeau.utils import pytree
 
-from ..fx._names import public_module
+from ..fx._names import READS_VALUES, public_module
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node, has_side_effects
@@ -70,9 +70,6 @@ class TensorSpec:
         return f"TensorSpec(shape={list(self.shape)}, dtype={self.dtype})"
 
 
-_READS_VALUES = frozenset(
-    ["__bool__", "__float__", "__int__", "__index__", "__complex__", "__contains__", "is_nonzero", "equal", "allclose"]
-)
 _CONVERT = frozenset("numpy __array__ __dlpack__ __array_wrap__ __reduce_ex__".split())  # noqa: SIM905
 _DATA_DEPENDENT = names(dynamic_shape=True) | {"nms", "nonzero_numpy"}  # their result shapes depend on values
 
@@ -300,7 +297,7 @@ class Recording(TorchFunctionMode):
         is_attribute = getattr(func, "__name__", "") == "__get__" and short not in PROPERTIES
         if is_attribute or short == "requires_grad_" or name in _WRITTEN_ATTRIBUTES:
             return func(*args, **kwargs)
-        if short in _READS_VALUES:
+        if short in READS_VALUES:
             return self._read_values(func, short, args, kwargs)
         if short in _CONVERT:
             return self._convert_to_array(func, short, args, kwargs)

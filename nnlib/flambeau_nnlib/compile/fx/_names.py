@@ -14,12 +14,19 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import functional
+from flambeau.extension import names
 from flambeau.utils import pytree
 
 from ...nn import functional as F
 from . import _pytree as fx_pytree
 
-__all__ = ["Namespace", "is_magic", "public_module", "qualified_name", "snake_case", "torch_path", "type_repr"]
+__all__ = ["READS_VALUES", "Namespace", "is_magic", "public_module", "qualified_name", "snake_case", "torch_path", "type_repr"]
+
+# Functions and methods that read the values of tensors and return a Python number or bool. `item` and `tolist` are not among
+# them, since a graph can compute what they return.
+READS_VALUES = names(returns_bool=True) | {
+    "__bool__", "__float__", "__int__", "__index__", "__complex__", "__contains__", "is_nonzero",
+}  # fmt: skip
 
 # Public names of flambeau's packages; the first matching prefix is used.
 _PUBLIC_MODULES = {
